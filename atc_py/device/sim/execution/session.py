@@ -86,7 +86,7 @@ class SimModel:
         """
         self.room.require_plan()
         feeds = read_feeds(self._program, inputs)
-        with self._lock, self._workers.running(), np.errstate(all="ignore"):
+        with self._lock, self._workers.running():
             values: Values = dict(feeds)
             self._costs = self._launched(values, observe)
             return {

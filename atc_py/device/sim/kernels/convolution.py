@@ -36,7 +36,7 @@ from atc_py.device.sim.numerics.integer_products import (
     widened_weights,
 )
 from atc_py.device.sim.primitives.channelwise import channelwise, is_worthwhile
-from atc_py.device.sim.primitives.window import Window, padding, taps_of
+from atc_py.device.sim.primitives.window import Window, padding, taps_of, unrolling
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
 
@@ -255,7 +255,8 @@ class _Product(msgspec.Struct, frozen=True):
             return taps.reshape(shape), []
         dtype = np.dtype(np.float32) if taps.dtype == np.int8 else taps.dtype
         columns = self.call.workspace.take("columns", taps.shape, dtype)
-        return columns.reshape(shape), [partial(np.copyto, columns, taps)]
+        window = filter_window(self.call.node)
+        return columns.reshape(shape), unrolling(taps, window, columns, self.call.workspace)
 
     def _multiply(
         self, columns: NDArray[Any], groups: slice, filters: slice, pixels: slice
@@ -275,10 +276,17 @@ class _Product(msgspec.Struct, frozen=True):
             if self.terms
             else partial(np.matmul, matrices, columns, product)
         ]
-        if self.biases is not None:
-            launches.append(partial(np.add, product, self.biases[groups, filters], sums))
-        if call.finishing is not None:
-            launches.append(call.finishing(sums, (self.results.shape, place)))
+        start, stop, _ = filters.indices(self.matrices.shape[1])
+        some = max(1, _RESULTS // sums.shape[2]) if len(sums) == 1 else stop - start
+        for first in range(start, stop, some):
+            part = slice(first, min(first + some, stop))
+            here = slice(None), slice(part.start - start, part.stop - start)
+            if self.biases is not None:
+                addend = self.biases[groups, part]
+                launches.append(partial(np.add, product[here], addend, sums[here]))
+            if call.finishing is not None:
+                where = self.results.shape, (self.image, groups, part, pixels)
+                launches.append(call.finishing(sums[here], where))
         if not direct:
             launches.append(partial(np.copyto, target, sums))
         return sequence(launches)

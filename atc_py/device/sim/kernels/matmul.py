@@ -35,6 +35,9 @@ _BLOCK = 64
 """Rows or columns that stay together: BLAS adds up the odd ones at an end in another order, and
 equal columns should give equal results wherever they are cut."""
 
+_RESULTS = 64 * 1024
+"""Elements of results at a time: bias, rounding and all that follows find them in the cache."""
+
 _ROW_PRODUCTS = PRODUCTS_AT_ONCE // 4
 """PRODUCTS_AT_ONCE for one row by a matrix, which waits for memory alone."""
 
@@ -152,10 +155,17 @@ def _part(
         if terms
         else partial(np.matmul, *matrices, sums)
     ]
-    if bias is not None:
-        launches.append(partial(np.add, sums, bias if axis != -1 else bias[piece], sums))
-    if call.finishing is not None:
-        launches.append(call.finishing(sums, (out.shape, place)))
+    some = piece.stop - piece.start
+    if sums is target and axis != -1 and target.flags.c_contiguous:
+        some = max(1, _RESULTS * some // max(target.size, 1))
+    for first in range(piece.start, piece.stop, some):
+        part = slice(first, min(first + some, piece.stop))
+        values = _cut(sums, axis, slice(part.start - piece.start, part.stop - piece.start))
+        if bias is not None:
+            launches.append(partial(np.add, values, bias if axis != -1 else bias[piece], values))
+        if call.finishing is not None:
+            where = (..., part, *place[2:])
+            launches.append(call.finishing(values, (out.shape, where)))
     if sums is not target:
         launches.append(partial(np.copyto, target, sums))
     return sequence(launches)

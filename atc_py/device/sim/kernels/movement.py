@@ -1,11 +1,12 @@
 """Data movement: elements are copied or renamed, never computed."""
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.kernel import Call, Rounding, falls_together, kernel
 from atc_py.device.sim.numerics.rounding import to_carrier
 from atc_py.device.sim.primitives.blocks import Copies, moving
 from atc_py.device.sim.primitives.window import along
@@ -15,6 +16,12 @@ from atc_py.tensor.dtypes import Format
 from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import BLOCKED_FORMATS
 from atc_py.text import Text
+
+_NEAR = 3 * 1024 * 1024 // 2
+"""Bytes up to which whole lines of a matrix stay near while its columns are read."""
+
+_TOGETHER, _APART = 16, 32
+"""Columns that are read at once where all fall on the same places of a cache, and beyond that."""
 
 
 def _reshape_types(node: NodeView) -> tuple[TensorFacts, ...]:
@@ -168,7 +175,21 @@ def _transpose_types(node: NodeView) -> tuple[TensorFacts, ...]:
 @moving("TransposeD", _transpose_types)
 def transpose(call: Call) -> Copies:
     """Axes in another order."""
-    return [(call.out, call.x.transpose(call.node.integers("perm")))]
+    return _turning(call.out, call.x.transpose(call.node.integers("perm")))
+
+
+def _turning(out: NDArray[Any], turned: NDArray[Any]) -> Copies:
+    """Copies of as few columns at once as leave the lines of the cache that they are read from."""
+    apart, count = (turned.strides[-1], turned.shape[-1]) if turned.ndim else (0, 0)
+    wide = count
+    if apart > turned.itemsize and falls_together(apart, np.int8):
+        wide = _TOGETHER
+    elif apart > turned.itemsize and apart * count > _NEAR:
+        wide = _APART
+    if wide >= count:
+        return [(out, turned)]
+    parts = [(..., slice(start, start + wide)) for start in range(0, count, wide)]
+    return [(out[part], turned[part]) for part in parts]
 
 
 def _confusion_types(node: NodeView) -> tuple[TensorFacts, ...]:
@@ -187,9 +208,9 @@ def confusion_transpose(call: Call) -> Copies:
     """Axes in another order before or after a change of shape."""
     perm = call.node.integers("perm")
     if not call.node.flag("transpose_first"):
-        return [(call.out, call.x.reshape(call.node.integers("shape")).transpose(perm))]
+        return _turning(call.out, call.x.reshape(call.node.integers("shape")).transpose(perm))
     turned = call.x.transpose(perm)
-    return [(call.out.reshape(turned.shape), turned)]
+    return _turning(call.out.reshape(turned.shape), turned)
 
 
 def _borders(node: NodeView) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Launch, kernel
-from atc_py.device.sim.primitives.activations import read_activations, sigmoid, tanh
+from atc_py.device.sim.primitives.activations import read_activations, sigmoid
 from atc_py.device.sim.primitives.cells import (
     GateRule,
     Peepholes,
@@ -109,10 +109,10 @@ def _run_rnn(call: Call, from_state: Callable[[], StateWeights]) -> None:
     reverse = _DIRECTIONS[call.node.text("direction")]
     sequences = Sequences(call.x, call.optional(3), reverse, call.workers, call.workspace)
     state = (_only(call.optional(4)), _only(call.optional(5)))
-    rule = GateRule((sigmoid, tanh, tanh), forget_bias=call.node.number("forget_bias"), order=_IJFO)
-    for step, *states in run_lstm(sequences, weights, state, rule, None, call.out):
-        for output, part in zip(call.outputs[1:], states, strict=False):
-            output[step] = part
+    rule = GateRule(
+        (sigmoid, np.tanh, np.tanh), forget_bias=call.node.number("forget_bias"), order=_IJFO
+    )
+    run_lstm(sequences, weights, state, rule, None, call.outputs)
 
 
 def _dynamic_gru_types(node: NodeView) -> tuple[TensorFacts, ...]:
@@ -150,10 +150,8 @@ def _run_gru(call: Call, from_state: Callable[[], StateWeights]) -> None:
     weights = call.input(1).T, from_state(), call.optional(3), call.optional(4)
     reverse = _DIRECTIONS[call.node.text("direction")]
     sequences = Sequences(call.x, call.optional(5), reverse, call.workers, call.workspace)
-    rule = GateRule((sigmoid, tanh), reset_after=call.node.flag("reset_after"))
-    for step, *states in run_gru(sequences, weights, _only(call.optional(6)), rule, call.out):
-        for output, part in zip(call.outputs[1:], states, strict=False):
-            output[step] = part
+    rule = GateRule((sigmoid, np.tanh), reset_after=call.node.flag("reset_after"))
+    run_gru(sequences, weights, _only(call.optional(6)), rule, call.outputs)
 
 
 def _only(state: Array | None) -> Array | None:
@@ -227,10 +225,8 @@ def common_lstm(call: Call) -> None:
         state = _part(call.optional(5), direction), _part(call.optional(6), direction)
         sequences = Sequences(call.x, call.optional(4), reverse, call.workers, call.workspace)
         peepholes = None if p is None else Peepholes(*p.reshape(3, hidden))
-        states = [sequences.start(part, hidden) for part in state]
         rule = _rule(call, direction, 3)
-        for _, *after in run_lstm(sequences, weights, state, rule, peepholes, y[:, direction]):
-            states = after
+        states = run_lstm(sequences, weights, state, rule, peepholes, [y[:, direction]])
         for output, part in zip(last, states, strict=True):
             output[direction] = part
 
@@ -250,7 +246,5 @@ def common_gru(call: Call) -> None:
         from_state = StateWeights.of(call.input(2)[direction], call.x.shape[1])
         weights = call.input(1)[direction], from_state, biases[0], biases[1]
         sequences = Sequences(call.x, call.optional(4), reverse, call.workers, call.workspace)
-        last[direction] = sequences.start(state, hidden)
         rule = _rule(call, direction, 2)
-        for _, units in run_gru(sequences, weights, state, rule, y[:, direction]):
-            last[direction] = units
+        last[direction] = run_gru(sequences, weights, state, rule, [y[:, direction]])

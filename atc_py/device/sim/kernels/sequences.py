@@ -98,5 +98,7 @@ def moving_sum(call: Call) -> None:
         block = out[row : row + beams, column : column + frames]
         for ahead in range(min(call.node.integer("ksize"), frames)):
             block[:, : frames - ahead] += values[:, ahead:]
-        block *= sigmoid(np.asarray(gates))
+        opened = np.empty_like(gates)
+        sigmoid(gates, opened)
+        block *= opened
         row, column, start = row + beams, column + frames, part.stop

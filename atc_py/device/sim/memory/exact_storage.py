@@ -10,7 +10,6 @@ from threading import Lock
 from time import perf_counter
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.backend import LoadedModel, NodeProfile
@@ -68,7 +67,7 @@ class ExactModel:
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """The outputs for `inputs`; see `DeviceBackend.run`."""
         feeds = read_feeds(self._program, inputs)
-        with self._lock, self._workers.running(), np.errstate(all="ignore"):
+        with self._lock, self._workers.running():
             self._memory.begin()
             for tensor, carrier in feeds.items():
                 self._memory.write(tensor, carrier)

@@ -10,25 +10,23 @@ from atc_py.device.formulas import GATES, Term, trace
 from atc_py.package.node_view import NodeError
 from atc_py.text import Text, all_of
 
-Activation: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
+Activation: TypeAlias = Callable[[NDArray[Any], NDArray[Any]], object]
+"""A function that fills its second operand, which may be the first."""
+
+_ONES = {np.dtype(kind): np.ones((), kind) for kind in (np.float32, np.float64)}
+"""1 by dtype, as arrays: of a number numpy makes one in every call."""
 
 
-def sigmoid(x: NDArray[Any]) -> NDArray[Any]:
+def sigmoid(x: NDArray[Any], out: NDArray[Any]) -> None:
     """`1 / (1 + e^-x)`."""
-    found: NDArray[Any] = np.negative(x)
-    np.exp(found, out=found)
-    np.add(found, x.dtype.type(1), out=found)
-    np.reciprocal(found, out=found)
-    return found
+    one = _ONES[x.dtype]
+    np.negative(x, out)
+    np.exp(out, out)
+    np.add(out, one, out)
+    np.divide(one, out, out)
 
 
-def tanh(x: NDArray[Any]) -> NDArray[Any]:
-    """The hyperbolic tangent."""
-    found: NDArray[Any] = np.tanh(x)
-    return found
-
-
-_IN_PLACE: dict[str, Activation] = {"sigmoid": sigmoid, "tanh": tanh}
+_IN_PLACE: dict[str, Activation] = {"sigmoid": sigmoid, "tanh": np.tanh}
 """The usual ones, which a layer computes in every step."""
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -75,10 +73,10 @@ def _activation(name: str, alpha: float, beta: float, real: Any) -> Activation:
         for step in steps
     ]
 
-    def apply(x: NDArray[Any]) -> NDArray[Any]:
+    def apply(x: NDArray[Any], out: NDArray[Any]) -> None:
         values = {term: x}
         for function, operands, result in calls:
             values[result] = function(*(values.get(operand, operand) for operand in operands))
-        return values[calls[-1][2]]
+        np.copyto(out, values[calls[-1][2]])
 
     return apply

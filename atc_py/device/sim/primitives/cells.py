@@ -13,7 +13,7 @@ one piece of memory. Gates keep the order of the weights.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -122,9 +122,9 @@ def run_lstm(
     state: tuple[Array | None, Array | None],
     rule: GateRule,
     peepholes: Peepholes | None,
-    out: Array,
-) -> Iterator[tuple[int, Array, Array]]:
-    """Run a layer; results go to `out` [steps, batch, hidden].
+    outputs: Sequence[Array],
+) -> tuple[Array, Array]:
+    """Run a layer and return the states of the hidden units and of the cells after it.
 
     Args:
         sequences: the input.
@@ -132,28 +132,35 @@ def run_lstm(
         state: of the hidden units and of the cells [batch, hidden], None for 0.
         rule: how gates are computed.
         peepholes: or None.
-        out: what each step gives, 0 after a sequence's end.
-
-    Yields:
-        Each step with the states after it, [batch, hidden], good until the next step.
+        outputs: what each step gives, 0 after a sequence's end, and maybe the two states after each
+            step; all [steps, batch, hidden], to fill.
     """
     from_input, from_state, given = weights
+    out, *kept = outputs
     hidden = from_state.hidden
     bias = np.zeros(4 * hidden, out.dtype) if given is None else np.array(given)
     bias[rule.order[2] * hidden :][:hidden] += out.dtype.type(rule.forget_bias)
     gates_of_x = sequences.times(from_input, bias, 4)
     units, cells = (sequences.start(part, hidden) for part in state)
-    cell = _LstmCell(rule, peepholes, np.empty(gates_of_x.shape[1:], out.dtype))
+    # The cells after a step lie beside those before it, or where they are wanted.
+    places = kept[1] if len(kept) > 1 else np.empty((2, *cells.shape), out.dtype)
+    cell = _LstmCell(rule, peepholes, *np.empty((2, *gates_of_x.shape[1:]), out.dtype))
     product = from_state.onto(cell.gates)
     for step, running in sequences.steps():
         product.fill(units)
         np.add(cell.gates, gates_of_x[step], cell.gates)
-        next_units, next_cells = cell.step(cells, out[step])
-        if running is not None:
-            next_units = next_units.copy()
-            np.copyto(out[step], 0, where=~running)
-        units, cells = _moved(running, next_units, units), _moved(running, next_cells, cells)
-        yield step, units, cells
+        then, next_cells = out[step], places[step % len(places)]
+        cell.step(cells, then, next_cells)
+        if running is None:
+            units, cells = then, next_cells
+        else:
+            units, cells = _stopped(running, then, units), np.where(running, next_cells, cells)
+        if sequences.lengths is not None:
+            for states, part in zip(kept, (units, cells), strict=False):
+                states[step] = part
+    if kept and sequences.lengths is None:
+        np.copyto(kept[0], out)
+    return units, cells
 
 
 class StateWeights(msgspec.Struct, frozen=True):
@@ -210,38 +217,38 @@ class _LstmCell(msgspec.Struct, frozen=True):
     rule: GateRule
     peepholes: Peepholes | None
     gates: Array  # [4, batch, hidden], what goes into the gates; a step writes over it
+    opened: Array  # the same, for their activations
 
-    def step(self, cells: Array, units: Array) -> tuple[Array, Array]:
-        """Units and cells [batch, hidden] after the step, from the cells before it.
-
-        Units are written to `units`.
-        """
-        (f, g, h), order = self.rule.activations, self.rule.order
-        gates = self.rule.bounded(self.gates) if self.peepholes is None else self.gates
+    def step(self, cells: Array, units: Array, next_cells: Array) -> None:
+        """Fill units and cells [batch, hidden] after the step, from the cells before it."""
+        (f, g, h), gates, opened = self.rule.activations, self.gates, self.opened
+        kept, outward, left, new = (opened[at] for at in self.rule.order)
         if self.peepholes is None:
-            new = g(gates[order[3]])
-            opened = f(gates)  # the gate c for nothing: one call instead of three
-            kept, outward, left = (opened[at] for at in order[:3])
+            f(self.rule.bounded(gates), opened)  # the gate c for nothing: one call instead of three
         else:
-            new = g(self.rule.bounded(gates[order[3]]))
-            kept, outward, left = self._peeping(self.peepholes, cells)
+            self._open(self.peepholes, cells)
+            self.rule.bounded(gates[self.rule.order[3]])
+        g(gates[self.rule.order[3]], new)
         if self.rule.coupled:
-            left = 1 - kept
-        next_cells = left * cells
+            np.subtract(1, kept, left)
+        np.multiply(left, cells, next_cells)
         np.multiply(kept, new, new)
         np.add(next_cells, new, next_cells)
         if self.peepholes is not None:
-            outward += self.peepholes.into_output * next_cells
-            outward = f(self.rule.bounded(outward))
-        return np.multiply(outward, h(next_cells), units), next_cells
+            np.add(gates[self.rule.order[1]], self.peepholes.into_output * next_cells, outward)
+            f(self.rule.bounded(outward), outward)
+        h(next_cells, units)
+        np.multiply(outward, units, units)
 
-    def _peeping(self, peepholes: Peepholes, cells: Array) -> tuple[Array, Array, Array]:
-        """The input gate, what goes into the output gate so far, and the forget gate."""
-        f, bounded = self.rule.activations[0], self.rule.bounded
-        into, outward, forget = (self.gates[at] for at in self.rule.order[:3])
-        into += peepholes.into_input * cells
-        forget += peepholes.into_forget * cells
-        return f(bounded(into)), outward, f(bounded(forget))
+    def _open(self, peepholes: Peepholes, cells: Array) -> None:
+        """Open the input gate and the forget gate, into which the cells before the step go."""
+        for at, weights in (
+            (self.rule.order[0], peepholes.into_input),
+            (self.rule.order[2], peepholes.into_forget),
+        ):
+            gate = self.gates[at]
+            np.add(gate, weights * cells, gate)
+            self.rule.activations[0](self.rule.bounded(gate), self.opened[at])
 
 
 def run_gru(
@@ -249,9 +256,9 @@ def run_gru(
     weights: tuple[Array, StateWeights, Array | None, Array | None],
     state: Array | None,
     rule: GateRule,
-    out: Array,
-) -> Iterator[tuple[int, Array]]:
-    """Run a layer; results go to `out` [steps, batch, hidden].
+    outputs: Sequence[Array],
+) -> Array:
+    """Run a layer and return the state of the hidden units after it.
 
     Args:
         sequences: the input.
@@ -259,12 +266,11 @@ def run_gru(
             None; gates in the order z, r, h.
         state: of the hidden units [batch, hidden], None for 0.
         rule: how gates are computed.
-        out: what each step gives, 0 after a sequence's end.
-
-    Yields:
-        Each step with the state after it, [batch, hidden], good until the next step.
+        outputs: what each step gives, 0 after a sequence's end, and maybe the state after each
+            step; all [steps, batch, hidden], to fill.
     """
     from_input, from_state, *biases = weights
+    out, *kept = outputs
     hidden = from_state.hidden
     bias, state_bias = (
         np.zeros(3 * hidden, out.dtype) if part is None else np.array(part) for part in biases
@@ -276,46 +282,53 @@ def run_gru(
     split = 3 if rule.reset_after else 2  # the gate h takes another state
     early = from_state.onto(gates[:split])
     late = from_state.onto(gates[split:], split)
-    cell = _GruCell(rule, early, late, late_bias, gates)
+    cell = _GruCell(rule, early, late, late_bias, gates[:2], *gates)
     units = sequences.start(state, hidden)
     for step, running in sequences.steps():
-        next_units = cell.step(gates_of_x[step], units, out[step])
-        if running is not None:
-            next_units = next_units.copy()
-            np.copyto(out[step], 0, where=~running)
-        units = _moved(running, next_units, units)
-        yield step, units
+        then = out[step]
+        cell.step(gates_of_x[step], units, then)
+        units = then if running is None else _stopped(running, then, units)
+        if kept and sequences.lengths is not None:
+            kept[0][step] = units
+    if kept and sequences.lengths is None:
+        np.copyto(kept[0], out)
+    return units
 
 
 class _GruCell(msgspec.Struct, frozen=True):
-    """Arithmetic of one step."""
+    """Arithmetic of one step, which writes over the gates [batch, hidden]."""
 
     rule: GateRule
     # the product of the state for the gates z and r, and h where that is reset after it
     early: _StateProduct
     late: _StateProduct  # that of the state that was reset, else
     late_bias: Array  # of the state for the gate h [batch, hidden]; the others' come with the input
-    gates: Array  # [3, batch, hidden], what the state adds; a step writes over it
+    both: Array  # the gates z and r
+    update: Array  # z
+    reset: Array  # r
+    new: Array  # h
 
-    def step(self, gates_of_x: Array, units: Array, then: Array) -> Array:
-        """Units [batch, hidden] after the step, from those before it; written to `then`."""
-        f, g = self.rule.activations
-        bounded, early, late = self.rule.bounded, self.gates[:2], self.gates[2]
+    def step(self, gates_of_x: Array, units: Array, then: Array) -> None:
+        """Fill `then` with the units [batch, hidden] after the step, from those before it."""
+        (f, g), both, reset, new = self.rule.activations, self.both, self.reset, self.new
         self.early.fill(units)
-        np.add(early, gates_of_x[:2], early)
-        update, reset = f(bounded(early))
+        np.add(both, gates_of_x[:2], both)
+        f(self.rule.bounded(both), both)
         if self.rule.reset_after:
-            np.add(late, self.late_bias, late)
-            np.multiply(late, reset, late)
+            np.add(new, self.late_bias, new)
+            np.multiply(new, reset, new)
         else:
             self.late.fill(np.multiply(reset, units, reset))
-            np.add(late, self.late_bias, late)
-        np.add(late, gates_of_x[2], late)
-        new = g(bounded(late))
+            np.add(new, self.late_bias, new)
+        np.add(new, gates_of_x[2], new)
+        g(self.rule.bounded(new), new)
         np.subtract(units, new, then)
-        np.multiply(then, update, then)
-        return np.add(then, new, then)
+        np.multiply(then, self.update, then)
+        np.add(then, new, then)
 
 
-def _moved(running: Array | None, after: Array, before: Array) -> Array:
-    return after if running is None else np.where(running, after, before)
+def _stopped(running: Array, then: Array, units: Array) -> Array:
+    """Zero what a step gives after a sequence's end; the units, which stay there as they were."""
+    found: Array = np.where(running, then, units)
+    np.copyto(then, 0, where=~running)
+    return found

@@ -13,6 +13,9 @@ from atc_py.device.sim.kernel import Launch, Workspace, sequence
 from atc_py.package.node_view import NodeError, NodeView
 from atc_py.text import Text
 
+_SHORT = 48
+"""Elements in a row up to which to copy it takes much longer for each than to copy a long one."""
+
 
 class Tap(msgspec.Struct, frozen=True):
     """One element of every window along an axis: window w reads element w + skipped of a phase."""
@@ -218,3 +221,27 @@ def taps_of(x: NDArray[Any], window: Window, outputs: tuple[int, int]) -> NDArra
         ),
         writeable=False,
     )
+
+
+def unrolling(
+    taps: NDArray[Any], window: Window, columns: NDArray[Any], workspace: Workspace
+) -> list[Launch]:
+    """Launches that copy `taps`, as `taps_of` has them, to `columns`.
+
+    Pieces of short rows, or of every n-th element, are copied for one row of the window alone. All
+    rows of a tap lie one after the other then, from where they are copied for the other rows.
+    """
+    *lead, height, width, rows, count = taps.shape
+    down = window.height
+    covered = down.covered(rows)
+    if 2 * covered > height * rows or (count > _SHORT and window.width.stride == 1):
+        return [partial(np.copyto, columns, taps)]
+    moved = workspace.take("moved", (*lead, width, covered, count), columns.dtype)
+    *outer, _, across, by_rows, element = taps.strides
+    source = as_strided(
+        taps, moved.shape, (*outer, across, by_rows // down.stride, element), writeable=False
+    )
+    *outer, across, line, element = moved.strides
+    steps = (*outer, line * down.dilation, across, line * down.stride, element)
+    again = as_strided(moved, taps.shape, steps, writeable=False)
+    return [partial(np.copyto, moved, source), partial(np.copyto, columns, again)]
