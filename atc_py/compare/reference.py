@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -86,7 +87,6 @@ class ReferenceModel:
         fed_bytes: int | None = None,
         amendment: Amendment | None = None,
         piece_nodes: int = _NODES,
-        change: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
     ) -> None:
         """Cut a model into pieces.
 
@@ -96,7 +96,6 @@ class ReferenceModel:
             fed_bytes: size from which weights are fed, not held by the engines; None for none.
             amendment: values that its runs take from elsewhere.
             piece_nodes: nodes of a piece.
-            change: replaces each float initializer.
         """
         self.file, self.path = file, file.path
         self.form = ""
@@ -110,8 +109,7 @@ class ReferenceModel:
         self.constants = {tensor.name: tensor for tensor in file.proto.graph.initializer}
         self.inputs = tuple(declared.name for declared in file.inputs)
         self.outputs = file.outputs
-        weights = file.contents.weights
-        self._weights = weights if change is None else changed_floats(weights, change)
+        self._weights = file.contents.weights
         self._settings = PieceSettings(
             opsets=file.opsets,
             tensors=file.tensors,
@@ -130,18 +128,34 @@ class ReferenceModel:
 
     def with_amendment(self, amendment: Amendment) -> ReferenceModel:
         """Copy the model; runs of the copy take some values from `amendment`."""
-        return self._like_this(ReferenceModel(self.file, *self._limits, amendment))
+        result = ReferenceModel(self.file, *self._limits, amendment)
+        result.form, result.nodes, result.bound = self.form, self.nodes, self.bound
+        return result
 
-    def node_by_node(
-        self, change: Callable[[NDArray[Any]], NDArray[Any]] | None = None
-    ) -> ReferenceModel:
-        """Copy the model, with a piece for each node; `change` replaces each float initializer."""
-        copy = ReferenceModel(self.file, *self._limits, piece_nodes=1, change=change)
-        return self._like_this(copy)
+    def with_floats(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> ReferenceModel:
+        """The model without pieces; `change` replaces each float initializer."""
+        result = self.cut(())
+        result._weights = changed_floats(self._weights, change)
+        return result
 
-    def _like_this(self, copy: ReferenceModel) -> ReferenceModel:
-        copy.form, copy.nodes, copy.bound = self.form, self.nodes, self.bound
-        return copy
+    def cut(self, groups: Iterable[Sequence[OnnxNode]]) -> ReferenceModel:
+        """The model in other pieces: one for each group of nodes, of what others read."""
+        result = copy(self)
+        result._engines, result._parts = {}, {}
+        result.pieces = tuple(
+            Piece(group, self._weights, self._read_by_others(group), self._settings)
+            for group in groups
+        )
+        return result
+
+    def _read_by_others(self, group: Sequence[OnnxNode]) -> tuple[str, ...]:
+        """The results of some nodes that others read, or that are returned; all where none is."""
+        own, made = set(group), dict.fromkeys(name for node in group for name in node.writes)
+        return tuple(
+            name
+            for name in made
+            if name in self.outputs or not own.issuperset(self.graph.uses(name))
+        ) or tuple(made)
 
     def standing_for(self, other: ReferenceModel, form: str) -> ReferenceModel:
         """Present this model as `other`, of which it is the form called `form`.

@@ -58,7 +58,7 @@ class TrialModel:
         stored, self.seconds = [], 0.0
         for at, feeds in enumerate(samples):
             began = time.monotonic()
-            wanted = self._running.outputs(feeds, ())
+            wanted = self._running.outputs(feeds, (), at)
             self.seconds += time.monotonic() - began
             stored.append(stored_sample(feeds, wanted, folder / f"sample{at}"))
         self._samples = tuple(stored)
