@@ -133,29 +133,28 @@ class ReferenceModel:
         return result
 
     def with_floats(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> ReferenceModel:
-        """The model without pieces; `change` replaces each float initializer."""
-        result = self.cut(())
-        result._weights = changed_floats(self._weights, change)
-        return result
+        """The model to be cut, each float initializer replaced by `change`."""
+        return self._with(_weights=changed_floats(self._weights, change))
 
     def cut(self, groups: Iterable[Sequence[OnnxNode]]) -> ReferenceModel:
         """The model in other pieces: one for each group of nodes, of what others read."""
-        result = copy(self)
-        result._engines, result._parts = {}, {}
-        result.pieces = tuple(
-            Piece(group, self._weights, self._read_by_others(group), self._settings)
-            for group in groups
+        writes = ((group, self._read_by_others(group)) for group in groups)
+        return self._with(
+            pieces=tuple(Piece(g, self._weights, w, self._settings) for g, w in writes)
         )
+
+    def _with(self, **attributes: object) -> ReferenceModel:
+        """A copy whose pieces have not run yet."""
+        result = copy(self)
+        vars(result).update(attributes, _engines={}, _parts={})
         return result
 
     def _read_by_others(self, group: Sequence[OnnxNode]) -> tuple[str, ...]:
         """The results of some nodes that others read, or that are returned; all where none is."""
-        own, made = set(group), dict.fromkeys(name for node in group for name in node.writes)
-        return tuple(
-            name
-            for name in made
-            if name in self.outputs or not own.issuperset(self.graph.uses(name))
-        ) or tuple(made)
+        own, made = set(group), [name for node in group for name in node.writes]
+        uses = self.graph.uses
+        read = [n for n in made if n in self.outputs or not own.issuperset(uses(n))]
+        return tuple(read or made)
 
     def standing_for(self, other: ReferenceModel, form: str) -> ReferenceModel:
         """Present this model as `other`, of which it is the form called `form`.

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag import BAD_OPTION, NO_ONNXRUNTIME, REFERENCE_FAILED, AtcError, Place
 from atc_py.device.sim.execution.kept_results import KeptResults, SparingModel
 from atc_py.device.sim.execution.session import SimModel
+from atc_py.diag import BAD_OPTION, NO_ONNXRUNTIME, REFERENCE_FAILED, AtcError, Place
 from atc_py.package.reader import OfflineModel, open_model
 from atc_py.quantizing.layers.measured import write_watched
 from atc_py.system.process import granted_threads
@@ -72,7 +72,7 @@ def engine_of(choice: str) -> str:
     return "ort" if installed and choice != "sim" else "sim"
 
 
-def start_executor(  # noqa: PLR0913  (a model and its ports)
+def start_executor(
     choice: str,
     model: Path,
     names: Sequence[str],

@@ -34,7 +34,7 @@ _DRAWING = frozenset({"Bernoulli", "Dropout", "Multinomial"})
 class SwitchedRuns:
     """A model with switches on its engine."""
 
-    def __init__(  # noqa: PLR0913  (an executor and its switches)
+    def __init__(
         self,
         choice: str,
         model: Path,
@@ -49,16 +49,26 @@ class SwitchedRuns:
             AtcError: what `start_executor` raises.
         """
         self._kept = KeptResults()
+        self._model, self._outputs, self._is_cut = model, outputs, engine_of(choice) != "ort"
         self._names = [switch_name(at) for at in range(switches)]
         names = [*inputs, *self._names]
-        self._whole: Executor | None = None
         self._start = lambda: start_executor(choice, model, outputs, names, mark, self._kept)
+        self._whole: Executor | None = self._start()
         self._parts: _Parts | None = None
-        if engine_of(choice) == "ort":
-            reference = ReferenceModel(read_model(model))
-            if _can_be_cut(reference):
-                self._parts = _Parts(reference, self._names, outputs, self._kept)
         self._shapes: dict[str, tuple[int, ...]] | None = None
+
+    def cut(self) -> None:
+        """Run in parts from now on, where the engine is onnxruntime and the model can be cut.
+
+        It pays in many runs: parts start one by one.
+        """
+        if self._is_cut:
+            return
+        self._is_cut = True
+        reference = ReferenceModel(read_model(self._model))
+        if _can_be_cut(reference):
+            self.close()
+            self._parts = _Parts(reference, self._names, self._outputs, self._kept)
 
     def begin(self) -> None:
         """Begin with other switches: what they use or add is kept until the next ones."""
@@ -90,6 +100,7 @@ class SwitchedRuns:
         self._parts = None
         if self._whole is not None:
             self._whole.close()
+            self._whole = None
 
 
 def _can_be_cut(model: ReferenceModel) -> bool:
@@ -216,5 +227,5 @@ def _forms(graph: OnnxGraph, choices: Choices, outputs: Sequence[str]) -> dict[s
         form = own.pop() if len(own) == 1 else None
         for name in node.reads:
             needs.setdefault(name, set()).add(form)
-        needs.update(dict.fromkeys(node.writes, {form}))
+        needs.update({name: {form} for name in node.writes})
     return {name: next(iter(own)) if len(own) == 1 else None for name, own in needs.items()}

@@ -47,6 +47,7 @@ class SwitchedModel(NamedTuple):
     inputs: tuple[str, ...]  # names of its inputs, the switches not among them
     outputs: tuple[str, ...]  # names of the outputs that are compared
     executor: str  # the engine that runs it
+    is_cut: bool = False  # whether onnxruntime runs it in parts
 
 
 class SwitchedTrial(NamedTuple):
@@ -79,6 +80,8 @@ class RunningModel:
             model.inputs,
             f".{os.getpid()}",
         )
+        if model.is_cut:
+            self._runs.cut()
 
     def outputs(self, feeds: Feeds, on: Collection[str], sample: int) -> dict[str, NDArray[Any]]:
         """The outputs of a sample, which has that number, with the layers `on` on int8.
