@@ -152,8 +152,7 @@ class ReferenceModel:
     def _read_by_others(self, group: Sequence[OnnxNode]) -> tuple[str, ...]:
         """The results of some nodes that others read, or that are returned; all where none is."""
         own, made = set(group), [name for node in group for name in node.writes]
-        uses = self.graph.uses
-        read = [n for n in made if n in self.outputs or not own.issuperset(uses(n))]
+        read = [n for n in made if n in self.outputs or not own >= {*self.graph.uses(n)}]
         return tuple(read or made)
 
     def standing_for(self, other: ReferenceModel, form: str) -> ReferenceModel:

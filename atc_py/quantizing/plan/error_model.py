@@ -169,7 +169,7 @@ class ErrorModel:
     def _passed_on(
         self, sample: int, changed: dict[str, NDArray[Any]], start: int, dtype: DType
     ) -> dict[str, NDArray[Any]]:
-        """What becomes of changed values in the original's pieces from `start` on.
+        """Changed values passed on through the original's pieces from `start` on.
 
         A trial that changes them as the one before it did makes the same of them: rounding and
         moving data commute.
