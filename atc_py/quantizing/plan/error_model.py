@@ -108,6 +108,8 @@ class ErrorModel:
         measures = {name: Measure(DType.FLOAT32) for name in self._outputs}
         for at, exact in enumerate(self._runs):
             found = self._with_rounded(at, places, parts, dtype)
+            if any(array.shape != exact[name].shape for name, array in found.items()):
+                return math.inf  # another number of boxes
             for name in self._outputs:
                 if exact[name].dtype.kind == "f":
                     measures[name].add(found.get(name, exact[name]), exact[name])

@@ -110,3 +110,17 @@ def test_trials_run_little(reference: ReferenceModel, monkeypatch: pytest.Monkey
         seen.append((ran["nodes"] // len(FEEDS), ran["calls"] // len(FEEDS)))
     # The 22nd node, 10 more of its piece, and the second piece; then without that; the last alone.
     assert seen == [(11 + 18, 3), (10, 2), (9, 2), (1, 1)]
+
+
+def test_another_number_of_results_is_no_error_within_the_target(tmp_path: Path) -> None:
+    """Check a model that returns the numbers over 1, of which a rounded one has fewer."""
+    net = FloatSketch()
+    x = net.input("x", [4])
+    scaled = net.add("Mul", [x, net.const("factor", np.float32(1.0001))], "scaled")
+    over = net.add("Greater", [scaled, net.const("one", np.float32(1))], "over")
+    net.add("Compress", [scaled, over], "y", axis=0)
+    reference = ReferenceModel(read_model(net.save(tmp_path / "model.onnx", "y")))
+    feeds = {"x": np.array([0.5, 1, 2, 3], np.float32)}
+    errors = ErrorModel(reference, [(feeds, ReferenceRun(reference, feeds))], TARGETS)
+    assert errors.share(("scaled",), DType.FLOAT16) == float("inf")
+    assert errors.share(("y",), DType.FLOAT16) < 1
