@@ -181,8 +181,12 @@ class ComparisonSession:
 
     def few_feeds(self, most: int) -> Iterator[Feeds]:
         """Yield what the original is fed in at most so many samples, at even distances."""
-        for feeds in self._feeds(evenly(self.count, most)):
-            yield self._originals(feeds)
+        yield from map(self._originals, self._feeds(evenly(self.count, most)))
+
+    def few_runs(self, most: int) -> Iterator[tuple[Feeds, Original]]:
+        """Yield the same with runs of the original; what was recorded does not run."""
+        for at, feeds in zip(evenly(self.count, most), self.few_feeds(most), strict=True):
+            yield from ((feeds, run) for _, run in self._runs_at([at]))
 
     def judged(self, judging: int | None = None) -> TrialSamples:
         """At most `judging` samples, None for all, with the original's outputs.

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -86,7 +87,6 @@ class ReferenceModel:
         fed_bytes: int | None = None,
         amendment: Amendment | None = None,
         piece_nodes: int = _NODES,
-        change: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
     ) -> None:
         """Cut a model into pieces.
 
@@ -96,7 +96,6 @@ class ReferenceModel:
             fed_bytes: size from which weights are fed, not held by the engines; None for none.
             amendment: values that its runs take from elsewhere.
             piece_nodes: nodes of a piece.
-            change: replaces each float initializer.
         """
         self.file, self.path = file, file.path
         self.form = ""
@@ -110,8 +109,7 @@ class ReferenceModel:
         self.constants = {tensor.name: tensor for tensor in file.proto.graph.initializer}
         self.inputs = tuple(declared.name for declared in file.inputs)
         self.outputs = file.outputs
-        weights = file.contents.weights
-        self._weights = weights if change is None else changed_floats(weights, change)
+        self._weights = file.contents.weights
         self._settings = PieceSettings(
             opsets=file.opsets,
             tensors=file.tensors,
@@ -130,18 +128,32 @@ class ReferenceModel:
 
     def with_amendment(self, amendment: Amendment) -> ReferenceModel:
         """Copy the model; runs of the copy take some values from `amendment`."""
-        return self._like_this(ReferenceModel(self.file, *self._limits, amendment))
+        result = ReferenceModel(self.file, *self._limits, amendment)
+        result.form, result.nodes, result.bound = self.form, self.nodes, self.bound
+        return result
 
-    def node_by_node(
-        self, change: Callable[[NDArray[Any]], NDArray[Any]] | None = None
-    ) -> ReferenceModel:
-        """Copy the model, with a piece for each node; `change` replaces each float initializer."""
-        copy = ReferenceModel(self.file, *self._limits, piece_nodes=1, change=change)
-        return self._like_this(copy)
+    def with_floats(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> ReferenceModel:
+        """The model to be cut, each float initializer replaced by `change`."""
+        return self._with(_weights=changed_floats(self._weights, change))
 
-    def _like_this(self, copy: ReferenceModel) -> ReferenceModel:
-        copy.form, copy.nodes, copy.bound = self.form, self.nodes, self.bound
-        return copy
+    def cut(self, groups: Iterable[Sequence[OnnxNode]]) -> ReferenceModel:
+        """The model in other pieces: one for each group of nodes, of what others read."""
+        writes = ((group, self._read_by_others(group)) for group in groups)
+        return self._with(
+            pieces=tuple(Piece(g, self._weights, w, self._settings) for g, w in writes)
+        )
+
+    def _with(self, **attributes: object) -> ReferenceModel:
+        """A copy whose pieces have not run yet."""
+        result = copy(self)
+        vars(result).update(attributes, _engines={}, _parts={})
+        return result
+
+    def _read_by_others(self, group: Sequence[OnnxNode]) -> tuple[str, ...]:
+        """The results of some nodes that others read, or that are returned; all where none is."""
+        own, made = set(group), [name for node in group for name in node.writes]
+        read = [n for n in made if n in self.outputs or not own >= {*self.graph.uses(n)}]
+        return tuple(read or made)
 
     def standing_for(self, other: ReferenceModel, form: str) -> ReferenceModel:
         """Present this model as `other`, of which it is the form called `form`.

@@ -9,8 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.device.sim.execution.kept_results import KeptResults, SparingModel
+from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import BAD_OPTION, NO_ONNXRUNTIME, REFERENCE_FAILED, AtcError, Place
-from atc_py.pipeline.running.model import Model
+from atc_py.package.reader import OfflineModel, open_model
 from atc_py.quantizing.layers.measured import write_watched
 from atc_py.system.process import granted_threads
 from atc_py.text import Text
@@ -50,21 +52,11 @@ class Executor(Protocol):
         ...
 
 
-def start_executor(
-    choice: str, model: Path, names: Sequence[str], inputs: Sequence[str], mark: str = ""
-) -> Executor:
-    """An engine with a model on it.
-
-    Args:
-        choice: one of EXECUTORS.
-        model: a file that atc-py wrote, in a folder for temporary files.
-        names: values that are wanted.
-        inputs: names of the model's inputs.
-        mark: part of the names of files that the engine writes beside the model, so that several
-            processes can run it.
+def engine_of(choice: str) -> str:
+    """The engine, `ort` or `sim`, that one of EXECUTORS stands for.
 
     Raises:
-        AtcError: BAD_OPTION; NO_ONNXRUNTIME; REFERENCE_FAILED where onnxruntime refuses the model.
+        AtcError: BAD_OPTION; NO_ONNXRUNTIME.
     """
     if choice not in EXECUTORS:
         raise BAD_OPTION.error(
@@ -77,10 +69,35 @@ def start_executor(
             Text("the executor `ort` needs onnxruntime, which is not installed"),
             help=Text('install it with `pip install "atc-py[ort]"`, or use the executor `sim`'),
         )
+    return "ort" if installed and choice != "sim" else "sim"
+
+
+def start_executor(
+    choice: str,
+    model: Path,
+    names: Sequence[str],
+    inputs: Sequence[str],
+    mark: str = "",
+    kept: KeptResults | None = None,
+) -> Executor:
+    """An engine with a model on it.
+
+    Args:
+        choice: one of EXECUTORS.
+        model: a file that atc-py wrote, in a folder for temporary files.
+        names: values that are wanted.
+        inputs: names of the model's inputs.
+        mark: part of the names of files that the engine writes beside the model, so that several
+            processes can run it.
+        kept: results that the simulator shares between runs; None for none.
+
+    Raises:
+        AtcError: what `engine_of` raises; REFERENCE_FAILED where onnxruntime refuses the model.
+    """
     fed = [name for name in names if name in inputs]
     made = [name for name in names if name not in inputs]
-    if choice == "sim" or (choice == "auto" and not installed):
-        return _Simulated(model, made, fed, mark)
+    if engine_of(choice) == "sim":
+        return _Simulated(model, made, fed, mark, kept)
     return _Onnxruntime(model, made, fed, mark)
 
 
@@ -127,34 +144,43 @@ class _Simulated:
 
     name = "sim"
 
-    def __init__(self, model: Path, made: Sequence[str], fed: Sequence[str], mark: str) -> None:
-        self._made, self._fed = tuple(made), tuple(fed)
+    def __init__(
+        self,
+        model: Path,
+        made: Sequence[str],
+        fed: Sequence[str],
+        mark: str,
+        kept: KeptResults | None,
+    ) -> None:
+        self._made, self._fed, self._kept = tuple(made), tuple(fed), kept
         self._watched = model.with_name(f"{model.stem}{mark}.watched.onnx")
         write_watched(model, self._watched, made)
-        self._models: dict[tuple[Any, ...], Model] = {}
+        self._models: dict[tuple[Any, ...], tuple[OfflineModel, SimModel]] = {}
 
     def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
         results = {name: np.asarray(feeds[name]) for name in self._fed}
         if not self._made:
             return results
         model = self._model({name: array.shape for name, array in feeds.items()})
-        taken = {port.name: feeds[port.name] for port in model.inputs}
+        taken = {port.name: feeds[port.name] for port in model.description.inputs}
         return {**results, **model.run(taken)}
 
     def close(self) -> None:
-        for model in self._models.values():
+        for package, model in self._models.values():
             model.close()
+            package.close()
         self._models.clear()
 
-    def _model(self, shapes: Mapping[str, tuple[int, ...]]) -> Model:
-        from atc_py.pipeline.running.model import Model
-
+    def _model(self, shapes: Mapping[str, tuple[int, ...]]) -> SimModel:
         key = tuple(sorted(shapes.items()))
         if key not in self._models:
             path = self._watched.with_name(f"{self._watched.stem}.{len(self._models)}.om")
             self._convert(path, shapes)
-            self._models[key] = Model(path)
-        return self._models[key]
+            package = open_model(path)
+            kept = self._kept
+            model = SimModel(package) if kept is None else SparingModel(package, kept)
+            self._models[key] = package, model
+        return self._models[key][1]
 
     def _convert(self, path: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Compile the model in float32, or in float16 where the operator list has no float32."""

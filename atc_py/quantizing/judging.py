@@ -18,17 +18,16 @@ from numpy.typing import NDArray
 
 from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.pipeline.running.samples import Samples
-from atc_py.quantizing.executors import start_executor
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer
 from atc_py.quantizing.layers.measured import (
-    SWITCHES,
     FormBeside,
     SwitchedForm,
     write_mean_errors,
     write_switched,
 )
 from atc_py.quantizing.observe import run_samples
+from atc_py.quantizing.switched_runs import SwitchedRuns
 from atc_py.quantizing.weights import layer_bias
 from atc_py.results.output_error import ErrorSums
 from atc_py.text import Text
@@ -185,10 +184,10 @@ class StepJudge:
             AtcError: what the executor raises.
         """
         write_switched(model, path, forms, count)
-        self._samples, self._count = samples, count
+        self._samples = samples
         self._known: dict[frozenset[int], float] = {}
         names = [port.name for port in model.file.inputs]
-        self._executor = start_executor(executor, path, list(samples.outputs), [*names, SWITCHES])
+        self._runs = SwitchedRuns(executor, path, count, samples.outputs, names)
 
     def verdict(self, parts: Sequence[int]) -> KeptParts:
         """The parts that are kept of `parts`, which promise most first; the others are off.
@@ -200,16 +199,17 @@ class StepJudge:
 
     def close(self) -> None:
         """Release the model."""
-        self._executor.close()
+        self._runs.close()
 
     def _noise(self, on: Sequence[int]) -> float:
         """Noise to signal at the outputs with the parts `on`, summed up over outputs."""
         key = frozenset(on)
         if key not in self._known:
-            switches = np.array([at in key for at in range(self._count)], np.bool_)
+            self._runs.begin()
             sums: dict[str, ErrorSums] = {}
-            for feeds, wanted in zip(self._samples.feeds, self._samples.wanted, strict=True):
-                for name, array in self._executor.run({**feeds, SWITCHES: switches}).items():
+            pairs = zip(self._samples.feeds, self._samples.wanted, strict=True)
+            for at, (feeds, wanted) in enumerate(pairs):
+                for name, array in self._runs.run(feeds, key, at).items():
                     if wanted[name].dtype.kind == "f":
                         sums.setdefault(name, ErrorSums()).add(array, wanted[name])
             self._known[key] = sum(error.noise for error in sums.values())

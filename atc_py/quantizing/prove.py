@@ -133,7 +133,9 @@ def proved(
     try:
         searched, ratios = None, dict[str, float]()
         if settings.target:
-            with _processes(trials, feeds.count, settings.jobs) as tasks:
+            runs = RANKING_SAMPLES * len(trials.layers) + _SETS * feeds.count
+            trials.expect(runs)
+            with _processes(runs * trials.seconds, settings.jobs) as tasks:
                 order, ratios = cost_order(trials, tell, tasks)
                 searched = fall_back(trials, settings.target, order, tell, tasks)
         floats = () if searched is None else searched.floats
@@ -154,10 +156,9 @@ def proved(
 
 
 @contextmanager
-def _processes(trials: TrialModel, samples: int, jobs: int | None) -> Iterator[TaskExecutor | None]:
+def _processes(seconds: float, jobs: int | None) -> Iterator[TaskExecutor | None]:
     """Give what tries layers in several processes; None where that is not to be, or gains nothing."""
-    runs = RANKING_SAMPLES * len(trials.layers) + _SETS * samples
-    if jobs == 1 or (jobs is None and runs * trials.seconds < _WORTHWHILE):
+    if jobs == 1 or (jobs is None and seconds < _WORTHWHILE):
         yield None
         return
     from atc_py.jobs.executor import open_executor

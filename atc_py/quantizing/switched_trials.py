@@ -5,12 +5,10 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.pipeline.running.stored_array import StoredArray, stored_array
-from atc_py.quantizing.executors import Executor, start_executor
-from atc_py.quantizing.layers.measured import SWITCHES
+from atc_py.quantizing.switched_runs import SwitchedRuns
 from atc_py.results.output_error import ErrorSums
 from atc_py.system.process import limited_threads
 
@@ -49,6 +47,7 @@ class SwitchedModel(NamedTuple):
     inputs: tuple[str, ...]  # names of its inputs, the switches not among them
     outputs: tuple[str, ...]  # names of the outputs that are compared
     executor: str  # the engine that runs it
+    is_cut: bool = False  # whether onnxruntime runs it in parts
 
 
 class SwitchedTrial(NamedTuple):
@@ -73,37 +72,45 @@ class RunningModel:
             AtcError: what the engine raises.
         """
         self._layers = model.layers
-        with limited_threads(1):
-            self._engine: Executor = start_executor(
-                model.executor, model.path, model.outputs, model.inputs, f".{os.getpid()}"
-            )
+        self._runs = SwitchedRuns(
+            model.executor,
+            model.path,
+            len(model.layers),
+            model.outputs,
+            model.inputs,
+            f".{os.getpid()}",
+        )
+        if model.is_cut:
+            self._runs.cut()
 
-    def outputs(self, feeds: Feeds, on: Collection[str]) -> dict[str, NDArray[Any]]:
-        """The outputs with the layers `on` on int8.
+    def outputs(self, feeds: Feeds, on: Collection[str], sample: int) -> dict[str, NDArray[Any]]:
+        """The outputs of a sample, which has that number, with the layers `on` on int8.
 
         Raises:
             AtcError: what the engine raises.
         """
-        switches = np.array([name in on for name in self._layers], np.bool_)
-        return self._engine.run({**feeds, SWITCHES: switches})
+        places = [at for at, name in enumerate(self._layers) if name in on]
+        with limited_threads(1):
+            return self._runs.run(feeds, places, sample)
 
     def errors(self, on: Collection[str], samples: Iterable[TrialSample]) -> dict[str, ErrorSums]:
-        """The errors of the outputs of floats with the layers `on` on int8.
+        """The errors of the outputs of floats with the layers `on` on int8, on the first samples.
 
         Raises:
             AtcError: what the engine raises.
         """
         results: dict[str, ErrorSums] = {}
-        for sample in samples:
+        self._runs.begin()
+        for at, sample in enumerate(samples):
             feeds = {name: feed.read() for name, feed in sample.feeds.items()}
-            for name, array in self.outputs(feeds, on).items():
+            for name, array in self.outputs(feeds, on, at).items():
                 wanted = sample.wanted.get(name)
                 if wanted is not None and wanted.dtype.kind == "f":
                     results.setdefault(name, ErrorSums()).add(array, wanted.read())
         return results
 
     def close(self) -> None:
-        self._engine.close()
+        self._runs.close()
 
 
 _RUNNING: dict[SwitchedModel, RunningModel] = {}

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from atc_py.quantizing.layers.qdq_nodes import Int8Layer
 
 
+_CUT = 0.05
+"""Seconds of runs for each layer from which on they are in parts, of which about three start for it."""
+
+
 class TrialModel:
     """A calibrated model whose layers can be switched between floats and int8.
 
@@ -58,11 +62,22 @@ class TrialModel:
         stored, self.seconds = [], 0.0
         for at, feeds in enumerate(samples):
             began = time.monotonic()
-            wanted = self._running.outputs(feeds, ())
+            wanted = self._running.outputs(feeds, (), at)
             self.seconds += time.monotonic() - began
             stored.append(stored_sample(feeds, wanted, folder / f"sample{at}"))
         self._samples = tuple(stored)
         self.seconds /= max(len(stored), 1)
+
+    def expect(self, runs: int) -> None:
+        """Prepare for so many runs: long ones share what does not change.
+
+        Raises:
+            AtcError: what the executor raises.
+        """
+        if not self._model.is_cut and runs * self.seconds > _CUT * len(self.layers):
+            self.close()
+            self._model = self._model._replace(is_cut=True)
+            self._running = RunningModel(self._model)
 
     def errors(self, on: Collection[str], count: int | None = None) -> dict[str, ErrorSums]:
         """The errors of the outputs with the layers `on` on int8, on the first `count` samples.

@@ -32,8 +32,11 @@ class ErrorSums:
         self._rows = self._same = 0
 
     def add(self, found: NDArray[Any], wanted: NDArray[Any]) -> None:
-        """Add the arrays of a sample; NaN makes the error infinite."""
+        """Add the arrays of a sample; NaN or other dims make the error infinite."""
         x, y = wanted.astype(np.float64), found.astype(np.float64)
+        if x.shape != y.shape:
+            self.add_sums(0.0, math.inf, math.inf)
+            return
         self.add_sums(float(np.sum(x * x)), float(np.sum((y - x) ** 2)), float(np.sum(y * y)))
         if x.ndim and x.shape[-1] > 1:
             self._rows += x.size // x.shape[-1]

@@ -4,7 +4,7 @@ Each layer is computed in floats and in one or more int8 forms from the same dat
 
 - Measured, sums of squares, or means of each output channel, are outputs, so that no large tensor
   leaves the model.
-- Switched, an input of the model says for each switch which of two forms the layers after it read:
+- Switched, an input of the model for each switch says which of two forms the layers after it read:
   the error that any set of layers, or parts of a step, makes at the model's outputs takes one run, and
   no new model.
 """
@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 OWN = "atc_py"
 """Start of the names of new values."""
 
-SWITCHES = f"{OWN}/switches"
-"""The input that says of each switch whether it is on."""
+
+def switch_name(at: int) -> str:
+    """The input, a bool, that says whether a switch is on."""
+    return f"{OWN}/switches/{at}"
+
 
 _AXES_ARE_INPUTS = 18
 """The opset since which ReduceMean takes its axes as an input."""
@@ -93,8 +96,8 @@ def write_measured(
 ) -> dict[str, LayerSums]:
     """Write the model with int8 forms beside its layers; return the sums by the layer's name.
 
-    With `switched` there are no sums: the model takes SWITCHES, a bool for each of `forms` in their
-    order, True where later layers read the first int8 form.
+    With `switched` there are no sums: the model takes a switch for each of `forms` in their order,
+    which is on where later layers read the first int8 form.
 
     Args:
         model: the float model, of an opset with scales for each channel.
@@ -118,7 +121,7 @@ def write_measured(
         else:
             sums[name] = writer.measured(node, order[name], forms[name])
 
-    _rewrite(model, output, write, len(forms) if switched else None)
+    _rewrite(model, output, write, len(forms) if switched else 0)
     return {name: sums[name] for name in forms if name in sums}
 
 
@@ -156,7 +159,7 @@ def write_mean_errors(
 def write_switched(
     model: FloatModel, output: Path, forms: Sequence[SwitchedForm], count: int
 ) -> None:
-    """Write the model with layers on int8, and the input SWITCHES, a bool for each of `count` parts.
+    """Write the model with layers on int8, and a switch for each of `count` parts.
 
     So one model tells whether a step of quantization, and which of its parts, serves the outputs.
 
@@ -182,7 +185,7 @@ def _rewrite(
     model: FloatModel,
     output: Path,
     write: Callable[[FormWriter, onnx.NodeProto], None],
-    switches: int | None = None,
+    switches: int = 0,
 ) -> None:
     proto = onnx.load(model.file.path, load_external_data=False)
     writer = FormWriter(proto.graph)
@@ -190,9 +193,10 @@ def _rewrite(
     del proto.graph.node[:]
     for node in nodes:
         write(writer, node)
-    if switches is not None:
-        port = helper.make_tensor_value_info(SWITCHES, TensorProto.BOOL, [switches])
-        proto.graph.input.append(port)
+    proto.graph.input.extend(
+        helper.make_tensor_value_info(switch_name(at), TensorProto.BOOL, [])
+        for at in range(switches)
+    )
     with atomic_write(output, durable=False) as file:
         file.write(proto.SerializeToString())
 
@@ -244,12 +248,11 @@ class FormWriter:
         plain.output[0] = plain.name = f"{base}/float"
         self.keep(plain)
         result = self._form(node, base, form)
-        on = self._switch(base, at)
-        self._append("Where", [on, result, plain.output[0]], value, f"{base}/switch")
+        self._append("Where", [switch_name(at), result, plain.output[0]], value, f"{base}/switch")
 
     def chosen_form(self, node: onnx.NodeProto, base: str, form: SwitchedForm) -> None:
         """Write a layer whose form is chosen in each run."""
-        value, on = node.output[0], self._switch(base, form.switch)
+        value, on = node.output[0], switch_name(form.switch)
         result = self._form(node, f"{base}/off", form.off, codes=False)
         if form.on is not None:
             data = self._divided(node, base, form.factors)
@@ -340,10 +343,6 @@ class FormWriter:
         inverse = (1.0 / factors.astype(np.float64)).astype(np.float32)
         name = self._constant(f"{base}/inverse", inverse)
         return self._op("Mul", [node.input[0], name], f"{base}/divided")
-
-    def _switch(self, base: str, at: int) -> str:
-        index = self._constant(f"{base}/at", np.array(at, np.int64))
-        return self._op("Gather", [SWITCHES, index], f"{base}/on_switch")
 
     def _squares(self, name: str) -> str:
         return self._op("ReduceSumSquare", [name], f"{name}/squares", keepdims=0)

@@ -6,7 +6,9 @@ the file's dtypes, and the outputs are compared with those of an exact run. No t
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,10 @@ from numpy.typing import NDArray
 
 from atc_py.compare.candidates import line_of
 from atc_py.compare.measure import Measure
+from atc_py.compare.paired_run import Original
 from atc_py.compare.reference import ReferenceModel
 from atc_py.compare.targets import reaches
+from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.package.schema import OmModel
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.tensor.dtypes import DType
@@ -60,26 +64,36 @@ class ErrorModel:
     """Single-node trials on a few samples; the values of exact runs are held in memory."""
 
     def __init__(
-        self, reference: ReferenceModel, feeds: Iterable[Feeds], targets: Mapping[str, float]
+        self,
+        reference: ReferenceModel,
+        samples: Iterable[tuple[Feeds, Original]],
+        targets: Mapping[str, float],
     ) -> None:
-        """Run the original exactly.
+        """Take exact runs.
+
+        Args:
+            reference: the original.
+            samples: what it is fed, and its runs; it runs again where these have amended values.
+            targets: least values by figure.
 
         Raises:
             AtcError: REFERENCE_FAILED.
         """
-        self._exact = reference.node_by_node()
+        self._exact = reference
         self._targets = targets
-        self._outputs = [name for name in reference.outputs if self._exact.graph.producer(name)]
-        self._pieces = {
-            name: at for at, piece in enumerate(self._exact.pieces) for name in piece.writes
-        }
+        self._outputs = [name for name in reference.outputs if reference.graph.producer(name)]
+        self._nodes = [node for piece in reference.pieces for node in piece.nodes]
+        self._places = {name: at for at, node in enumerate(self._nodes) for name in node.writes}
+        self._starts = [*accumulate((len(piece.nodes) for piece in reference.pieces), initial=0)]
         self._round: dict[DType, ReferenceModel] = {}
-        self._runs = [self._exact_run(feed) for feed in feeds]
+        self._path: tuple[Sequence[int], list[ReferenceModel]] = (), []
+        self._last: dict[tuple[DType, int], tuple[int, Feeds, dict[str, NDArray[Any]]]] = {}
+        self._runs = [self._exact_values(feeds, run) for feeds, run in samples]
 
     @property
     def tells_nodes_apart(self) -> bool:
         """True if nodes can be run alone; not those of models with control flow or sequences."""
-        return len(self._exact.pieces) > 1
+        return self._exact.can_be_amended and len(self._nodes) > 1
 
     def share(self, values: Collection[str], dtype: DType) -> float:
         """The share of the allowed error with the makers of `values` in `dtype`.
@@ -87,12 +101,15 @@ class ErrorModel:
         Raises:
             AtcError: REFERENCE_FAILED.
         """
-        places = sorted({self._pieces[name] for name in values if name in self._pieces})
+        places = sorted({self._places[name] for name in values if name in self._places})
         if not places or dtype is DType.FLOAT32:
             return 0.0
+        parts = self._parts(places, dtype)
         measures = {name: Measure(DType.FLOAT32) for name in self._outputs}
-        for exact in self._runs:
-            found = self._with_rounded(exact, places, dtype)
+        for at, exact in enumerate(self._runs):
+            found = self._with_rounded(at, places, parts, dtype)
+            if any(array.shape != exact[name].shape for name, array in found.items()):
+                return math.inf  # another number of boxes
             for name in self._outputs:
                 if exact[name].dtype.kind == "f":
                     measures[name].add(found.get(name, exact[name]), exact[name])
@@ -105,33 +122,87 @@ class ErrorModel:
                 shares.append(error_share(figures.cosine, figures.snr, self._targets))
         return max(shares)
 
-    def _exact_run(self, feeds: Feeds) -> dict[str, NDArray[Any]]:
+    def _exact_values(self, feeds: Feeds, run: Original) -> Feeds:
+        if self._exact.amendment is None:
+            names = dict.fromkeys((*self._exact.inputs, *self._places), 1)
+            run.expect(names)
+            values = {name: run.value(name) for name in names}
+            return {name: array for name, array in values.items() if array is not None}
         held = self._exact.as_declared(feeds)
         for at, piece in enumerate(self._exact.pieces):
             held |= self._exact.run_piece(at, {name: held[name] for name in piece.reads})
         return held
 
-    def _with_rounded(
-        self, exact: Feeds, places: Sequence[int], dtype: DType
-    ) -> dict[str, NDArray[Any]]:
-        """The values that differ from those of an exact run with some pieces rounded."""
-        changed: dict[str, NDArray[Any]] = {}
+    def _parts(self, places: Sequence[int], dtype: DType) -> list[ReferenceModel]:
+        """From the first place to the end of the original's piece that has the last: nodes alone.
+
+        What is between and behind the places is the same in each dtype, and made once.
+        """
         rounded = self._rounded_model(dtype)
-        for at in range(places[0], len(self._exact.pieces)):
-            reads = self._exact.pieces[at].reads
-            feeds = {name: changed.get(name, exact[name]) for name in reads}
-            if at in places:
-                narrow = {name: _round(array, dtype) for name, array in feeds.items()}
-                made = rounded.run_piece(at, narrow)
-                changed |= {name: _round(array, dtype) for name, array in made.items()}
-            elif any(name in changed for name in reads):
-                changed |= self._exact.run_piece(at, feeds)
-        return changed
+        parts = {at: rounded.cut([self._nodes[at : at + 1]]) for at in places}
+        if self._path[0] != places:
+            ends = [*places[1:], self._starts[bisect_right(self._starts, places[-1])]]
+            between = zip(places, ends, strict=True)
+            self._path = (
+                places,
+                [
+                    self._exact.cut([self._nodes[at + 1 : end]] if at + 1 < end else [])
+                    for at, end in between
+                ],
+            )
+        return [part for pair in zip(parts.values(), self._path[1], strict=True) for part in pair]
+
+    def _with_rounded(
+        self, sample: int, places: Sequence[int], parts: Iterable[ReferenceModel], dtype: DType
+    ) -> dict[str, NDArray[Any]]:
+        """The values that differ from those of an exact run with some nodes rounded."""
+        exact, changed = self._runs[sample], dict[str, NDArray[Any]]()
+        for number, part in enumerate(parts):
+            for at, piece in enumerate(part.pieces):
+                feeds = {name: changed.get(name, exact[name]) for name in piece.reads}
+                if number % 2 == 0:
+                    narrow = {name: _round(array, dtype) for name, array in feeds.items()}
+                    made = part.run_piece(at, narrow)
+                    changed |= {name: _round(array, dtype) for name, array in made.items()}
+                elif not changed.keys().isdisjoint(feeds):
+                    changed |= part.run_piece(at, feeds)
+        return self._passed_on(sample, changed, bisect_right(self._starts, places[-1]), dtype)
+
+    def _passed_on(
+        self, sample: int, changed: dict[str, NDArray[Any]], start: int, dtype: DType
+    ) -> dict[str, NDArray[Any]]:
+        """Changed values passed on through the original's pieces from `start` on.
+
+        A trial that changes them as the one before it did makes the same of them: rounding and
+        moving data commute.
+        """
+        pieces = self._exact.pieces[start:]
+        read = {name for piece in pieces for name in piece.reads}.union(self._outputs)
+        changed = {name: array for name, array in changed.items() if name in read}
+        at, known, result = self._last.get((dtype, sample), (0, {}, {}))
+        if (at, known.keys()) == (start, changed.keys()) and all(
+            _same_bits(array, known[name]) for name, array in changed.items()
+        ):
+            return result
+        result = {**changed}
+        for at, piece in enumerate(pieces, start):
+            if not result.keys().isdisjoint(piece.reads):
+                feeds = {name: result.get(name, self._runs[sample][name]) for name in piece.reads}
+                result |= self._exact.run_piece(at, feeds)
+        result = {name: result[name] for name in self._outputs if name in result}
+        self._last[dtype, sample] = start, changed, result
+        return result
 
     def _rounded_model(self, dtype: DType) -> ReferenceModel:
         if dtype not in self._round:
-            self._round[dtype] = self._exact.node_by_node(lambda array: _round(array, dtype))
+            self._round[dtype] = self._exact.with_floats(lambda array: _round(array, dtype))
         return self._round[dtype]
+
+
+def _same_bits(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    if one.dtype.hasobject or (one.shape, one.dtype) != (other.shape, other.dtype):
+        return False
+    return np.array_equal(one.reshape(-1).view(np.uint8), other.reshape(-1).view(np.uint8))
 
 
 def nodes_by_line(model: OmModel, reference: ReferenceModel) -> dict[str, list[str]]:
@@ -154,6 +225,8 @@ def _round(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
     """Floats as a narrow dtype holds them, in their own dtype; other arrays as they are."""
     if array.dtype.kind != "f":
         return array
+    if array.dtype == np.float32 and array.flags.c_contiguous:
+        return round_to_grid(array, dtype)
     with np.errstate(all="ignore"):
         result: NDArray[Any] = array.astype(dtype.numpy).astype(array.dtype)
     return result

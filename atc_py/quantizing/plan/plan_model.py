@@ -270,9 +270,7 @@ def _planned(
         choices = Choices(runs, session.reference, bfloat16=options.bfloat16)
         searching = PlanSearch(runs, layers, first, choices, target, trials, on_stage)
         with session.ahead(judge, jobs) as runs.ahead:
-            searching.run(
-                lambda: ErrorModel(session.reference, session.few_feeds(_MODELED), target)
-            )
+            searching.run(lambda: ErrorModel(session.reference, session.few_runs(_MODELED), target))
         runs.ahead = None
         with _int8_models(compilation.model, session, int8, folder) as models:
             if models is not None:

@@ -21,7 +21,7 @@ from atc_py.cost.network import network_time
 from atc_py.diag import BAD_CONTROL_FILE, NO_KERNEL, AtcError
 from atc_py.package.reader import open_model
 from atc_py.package.schema import OmModel
-from atc_py.quantizing.fall_back import cost_order
+from atc_py.quantizing.fall_back import RANKING_SAMPLES, cost_order
 from atc_py.quantizing.plan.assignment import Assignment
 from atc_py.quantizing.plan.error_model import share_of_comparison
 from atc_py.quantizing.plan.time_model import cast_count, seconds_by_line
@@ -101,6 +101,7 @@ class Int8Models:
         """
         trials = TrialModel(self._found, feeds, self._found.settings.executor)
         try:
+            trials.expect(RANKING_SAMPLES * len(trials.layers))
             _, ratios = cost_order(trials, tell)
         finally:
             trials.close()

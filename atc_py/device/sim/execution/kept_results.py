@@ -43,17 +43,19 @@ class KeptResults:
         self._results: dict[bytes, tuple[int, Results]] = {}
         self._model = 0
 
-    def begin(self, left: int) -> int:
+    def begin(self, left: int | None = None) -> int:
         """Begin with another model; what it uses or adds stays until the next one.
 
         Args:
-            left: bytes of the memory limit that the model leaves; results take at most half of them.
+            left: bytes of the memory limit that the model leaves, of which results take at most
+                half; None for as many as before.
 
         Returns:
             The bytes that results may take beside it.
         """
         self._model += 1
-        self._most = max(min(self._bound, left // 2), 0)
+        if left is not None:
+            self._most = max(min(self._bound, left // 2), 0)
         self._make_room(0)
         return self._most
 
