@@ -57,16 +57,12 @@ def pytest_xdist_auto_num_workers() -> int | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Keep the garbage collector from going through tests that are collected, again and again.
-
-    What is there counts as old afterwards, as `atc_py.system.process.gc_paused` leaves it.
-    """
+    """Keep the garbage collector from going through tests that are collected, again and again."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
-        gc.unfreeze()
         gc.enable()
 
 
