@@ -57,18 +57,20 @@ def pytest_xdist_auto_num_workers() -> int | None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Keep the garbage collector from going through tests that are collected, again and again.
 
-    What is there counts as old afterwards, as `atc_py.system.process.gc_paused` leaves it.
+    What is frozen stays, and need not be counted whenever `atc_py.system.process.gc_paused` asks.
     """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
-        gc.unfreeze()
         gc.enable()
+        patch, frozen = pytest.MonkeyPatch(), gc.get_freeze_count()
+        patch.setattr(gc, "get_freeze_count", lambda: frozen)
+        session.config.add_cleanup(patch.undo)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,7 +7,6 @@ ours has the type `Text`, so that mypy refuses a string that no catalog could ha
 
 import ast
 import functools
-import gc
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,39 +26,38 @@ _TEMPLATES = {
 
 
 class _Module:
-    """A module with its calls and its strings."""
+    """The texts of a module, whose tree is not kept: the collector would go through millions of nodes.
+
+    Attributes:
+        strings: all of its strings.
+        keys: the key in a catalog of each template that is written.
+        composed: the templates that are put together.
+        values: the words that are put into places of texts as plain strings.
+    """
 
     def __init__(self, path: Path) -> None:
         self.name = ".".join(("atc_py", *path.relative_to(SOURCES).with_suffix("").parts))
-        self.calls: list[ast.Call] = []
         self.strings: list[str] = []
-        self.functions: list[ast.FunctionDef] = []
+        self.keys: list[str] = []
+        self.composed: list[re.Pattern[str]] = []
+        self.values: set[str] = set()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
-                self.calls.append(node)
+                name = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
+                for given in node.args[_TEMPLATES.get(name, slice(0))]:
+                    self.keys += _keys(node, given)
+                    self.composed += _composed(given)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 self.strings.append(node.value)
             elif isinstance(node, ast.FunctionDef):
-                self.functions.append(node)
-
-    def templates(self) -> Iterator[tuple[ast.Call, ast.expr]]:
-        """Yield the arguments that are templates, each with its call."""
-        for call in self.calls:
-            name = getattr(call.func, "id", "") or getattr(call.func, "attr", "")
-            for given in call.args[_TEMPLATES.get(name, slice(0))]:
-                yield call, given
+                self.values.update(_english_values(node))
 
 
 @functools.cache
 def _modules() -> tuple[_Module, ...]:
     """Return the modules of the package."""
-    # The trees are kept: Python need not look for cycles among their many nodes.
-    gc.disable()
-    try:
-        paths = (path for path in SOURCES.rglob("*.py") if path.parent != SOURCES / "text")
-        return tuple(map(_Module, sorted(paths)))
-    finally:
-        gc.enable()
+    paths = (path for path in SOURCES.rglob("*.py") if path.parent != SOURCES / "text")
+    return tuple(map(_Module, sorted(paths)))
 
 
 def all_strings() -> set[str]:
@@ -76,29 +74,37 @@ def keys_of_texts() -> dict[str, str]:
     """Return the key in a catalog of each template that is written, with its module."""
     found: dict[str, str] = {}
     for module in _modules():
-        for call, given in module.templates():
-            context = next((each.value for each in call.keywords if each.arg == "context"), None)
-            prefix = f"{context.value!s}\x04" if isinstance(context, ast.Constant) else ""
-            for text in _constants(given):
-                found.setdefault(prefix + text, module.name)
+        for key in module.keys:
+            found.setdefault(key, module.name)
     return found
 
 
-@functools.cache
 def composed_templates() -> tuple[re.Pattern[str], ...]:
     """Return the templates that are put together, such as of a word of a table and a place."""
-    found = []
-    for module in _modules():
-        for _, given in module.templates():
-            parts = given.values if isinstance(given, ast.JoinedStr) else []
-            if isinstance(given, ast.BinOp) and isinstance(given.right, ast.Constant):
-                parts = [ast.FormattedValue(given.left, -1), given.right]
-            texts = [
-                re.escape(str(p.value)) if isinstance(p, ast.Constant) else ".+" for p in parts
-            ]
-            if any(any(map(str.isalpha, text)) for text in texts):
-                found.append(re.compile("".join(texts)))
-    return tuple(found)
+    return tuple(pattern for module in _modules() for pattern in module.composed)
+
+
+def english_values() -> set[str]:
+    """Return the words that are put into places of texts as plain strings, which none translates."""
+    return {value for module in _modules() for value in module.values}
+
+
+def _keys(call: ast.Call, given: ast.expr) -> Iterator[str]:
+    """Yield the keys of an argument that is a template."""
+    context = next((each.value for each in call.keywords if each.arg == "context"), None)
+    prefix = f"{context.value!s}\x04" if isinstance(context, ast.Constant) else ""
+    for text in _constants(given):
+        yield prefix + text
+
+
+def _composed(given: ast.expr) -> Iterator[re.Pattern[str]]:
+    """Yield the pattern of an argument that is put together."""
+    parts = given.values if isinstance(given, ast.JoinedStr) else []
+    if isinstance(given, ast.BinOp) and isinstance(given.right, ast.Constant):
+        parts = [ast.FormattedValue(given.left, -1), given.right]
+    texts = [re.escape(str(p.value)) if isinstance(p, ast.Constant) else ".+" for p in parts]
+    if any(any(map(str.isalpha, text)) for text in texts):
+        yield re.compile("".join(texts))
 
 
 def _constants(node: ast.expr) -> Iterator[str]:
@@ -110,23 +116,19 @@ def _constants(node: ast.expr) -> Iterator[str]:
         yield from _constants(node.orelse)
 
 
-def english_values() -> set[str]:
-    """Return the words that are put into places of texts as plain strings, which none translates."""
-    found: set[str] = set()
-    for module in _modules():
-        for function in module.functions:
-            nodes = list(ast.walk(function))
-            assigned = {
-                node.targets[0].id: node.value
-                for node in nodes
-                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-            }
-            for call in (node for node in nodes if isinstance(node, ast.Call)):
-                if {getattr(call.func, "id", ""), getattr(call.func, "attr", "")} & _FILLING:
-                    for keyword in (each for each in call.keywords if each.arg != "context"):
-                        value = assigned.get(getattr(keyword.value, "id", ""), keyword.value)
-                        found.update(filter(_WORD.search, _written(value)))
-    return found
+def _english_values(function: ast.FunctionDef) -> Iterator[str]:
+    """Yield the words that a function puts into places of texts as plain strings."""
+    nodes = list(ast.walk(function))
+    assigned = {
+        node.targets[0].id: node.value
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    for call in (node for node in nodes if isinstance(node, ast.Call)):
+        if {getattr(call.func, "id", ""), getattr(call.func, "attr", "")} & _FILLING:
+            for keyword in (each for each in call.keywords if each.arg != "context"):
+                value = assigned.get(getattr(keyword.value, "id", ""), keyword.value)
+                yield from filter(_WORD.search, _written(value))
 
 
 _FILLING = {"Text", "plural", "with_values"}

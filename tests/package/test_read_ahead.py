@@ -25,7 +25,10 @@ from atc_py.tensor.dtypes import DType
 from tests.sampling import alternating
 
 NOTHING = PackageContents("test", "sim")
-LONG = 3 * CHUNK // 2 + 7
+PIECE = CHUNK // 16
+"""Bytes of a piece where its length matters and the memory that it takes does not."""
+
+LONG = 3 * PIECE // 2 + 7
 """Elements of a constant whose last piece is a short one."""
 
 
@@ -44,7 +47,7 @@ def halved(source: DenseConst) -> RowwiseConst:
 def constants() -> list[ConstData]:
     """Return constants of every kind, in pieces and whole."""
     long, short = dense(LONG, 40_000.0), dense(100)
-    turned = DenseConst(np.arange(2 * CHUNK, dtype=np.int64).reshape(2, -1).T)
+    turned = DenseConst(np.arange(2 * PIECE, dtype=np.int64).reshape(2, -1).T)
     doubled = DeferredConst(
         DType.FLOAT32, (LONG,), [long], lambda x: x + x, "twice as much"
     )  # its source is a constant in pieces
@@ -78,6 +81,7 @@ def test_bytes_are_those_of_whole_constants(
     monkeypatch.setattr(read_ahead, "_piece_count", lambda _: 1)
     write_model(graph_of(constants()), tmp_path / "whole.om", NOTHING)
     monkeypatch.undo()
+    monkeypatch.setattr(read_ahead, "CHUNK", PIECE)
     monkeypatch.setattr(read_ahead, "_THREADS", threads)
     monkeypatch.setattr(read_ahead, "_AHEAD", ahead)
     write_model(graph_of(constants()), tmp_path / "pieces.om", NOTHING)
@@ -120,6 +124,7 @@ def test_piece_that_cannot_be_computed_leaves_no_file(
     def fail(*_: object) -> None:
         raise MemoryError("no more")
 
+    monkeypatch.setattr(read_ahead, "CHUNK", PIECE)
     monkeypatch.setattr(CastConst, "cast", fail)
     with pytest.raises(MemoryError, match="no more"):
         write_model(graph_of(constants()), tmp_path / "m.om", NOTHING)
