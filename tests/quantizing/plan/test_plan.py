@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable
 from itertools import combinations, pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import onnx
@@ -15,7 +17,7 @@ from atc_py.cost.network import network_time
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.package.reader import open_model
-from atc_py.quantizing.plan.error_model import error_share
+from atc_py.quantizing.plan.error_model import error_share, share_of_comparison
 from atc_py.report.planning.tables import FORMATS, render_plan
 from atc_py.results.plan import DtypePlan
 from atc_py.text import in_language
@@ -200,6 +202,19 @@ def test_share_is_1_at_the_target() -> None:
     assert error_share(0.98, 43, {"cosine": 0.99, "snr": 40.0}) == pytest.approx(2)
     assert error_share(1, float("inf"), {"snr": 40.0}) == 0
     assert error_share(float("nan"), 0, {"cosine": 0.9}) == float("inf")
+
+
+@pytest.mark.parametrize(
+    "fault", [{"stopped": "overflow"}, {"uncompared": ("y",)}, {"outputs": {}}]
+)
+def test_share_is_infinite_where_an_output_is_missing(fault: dict[str, object]) -> None:
+    judged = SimpleNamespace(cosine=1.0, snr=float("inf"))
+    layer = SimpleNamespace(judged=judged, figures=SimpleNamespace(lost_share=0.0), faults=())
+    whole = {"stopped": "", "uncompared": (), "layers": (layer,), "outputs": {"y": 0}}
+    done: Any = SimpleNamespace(**whole)
+    assert share_of_comparison(done, {}) == 0
+    done = SimpleNamespace(**{**whole, **fault})
+    assert share_of_comparison(done, {}) == float("inf")
 
 
 @pytest.mark.parametrize(
