@@ -9,7 +9,7 @@ from atc_py.cost.operation import Tensor
 from atc_py.cost.work import memory_of
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
-from tests.cost.launches import F16, convolution, elementwise, kernel, operation
+from tests.cost.launches import F16, convolution, elementwise, kernel, matmul, operation
 
 
 def _cube(soc: str, channels: int) -> float:
@@ -60,3 +60,8 @@ def test_least_time_of_a_mixed_kernel_counts_vector_cores(op: str, mixed: bool) 
 @pytest.mark.parametrize(("elements", "cores"), [(1, 1), (256, 1), (257, 2), (10**6, 8)])
 def test_small_kernels_have_a_core_for_each_512_bytes(elements: int, cores: int) -> None:
     assert estimate(elementwise("Relu", elements), find_soc("sim")).cores == cores
+
+
+@pytest.mark.parametrize(("m", "n", "cores"), [(16, 16, 1), (17, 33, 6), (512, 512, 8)])
+def test_small_products_have_a_core_for_each_block(m: int, n: int, cores: int) -> None:
+    assert estimate(matmul(m, 64, n), find_soc("sim")).cores == cores
