@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 import atc_py
 from atc_py.compare.proof import whole_models
 from atc_py.compare.proof.final_regions import TwinValues
+from atc_py.compare.proof.quantizer_steps import is_step_apart
 from atc_py.compare.proof.region_data import DataSet, Kinds, data_sets
 from atc_py.compare.proof.region_inputs import DrawnInput, _indexed
 from atc_py.compare.proof.region_proof import RegionProof, RegionTest, _elements_within
@@ -493,3 +494,18 @@ def test_elements_within_bounds_count_both_ends() -> None:
     assert _elements_within(np.arange(-1, 2), (-1, 1)) is None
     assert _elements_within(np.arange(-2, 3), None) is None
     assert _elements_within(np.array([-2.5, 2.5]), (-1, 1)) is None
+
+
+def test_results_are_a_step_apart_where_few_codes_moved_by_as_many_steps_as_nodes_round() -> None:
+    nodes = piece([node("QuantizeLinear", ["x", "s"], ["y"])]).nodes
+    wanted = np.zeros(64, np.int8)
+    for moved, gap, apart in (
+        (1, 1, True),
+        (4, 1, True),
+        (5, 1, False),
+        (1, 2, False),
+        (0, 0, False),
+    ):
+        value = np.where(np.arange(64) < moved, gap, 0).astype(np.int8)
+        assert is_step_apart(nodes, value, wanted, gap) is apart
+    assert not is_step_apart(nodes, wanted.astype(np.int32), wanted.astype(np.int32), 1)
