@@ -55,7 +55,7 @@ class TrialRunner(Protocol):
     own: tuple[str, ...]
     samples: int
 
-    def run(self, kept: Iterable[str], *, outputs_only: bool = True) -> Trial:
+    def run(self, kept: Iterable[str], *, outputs_only: bool) -> Trial:
         """Compile with the lines `kept` beside the user's own, and compare."""
         ...
 

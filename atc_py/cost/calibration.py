@@ -92,7 +92,7 @@ class FactorModel:
         seconds: Sequence[float],
         soc: Soc,
         *,
-        run: bool | Sequence[bool] = False,
+        run: bool | Sequence[bool],
     ) -> None:
         case = expected_case(soc)
         self._serial, self._run = case.serial, case.factors.run * np.array(run)

@@ -347,7 +347,7 @@ def _launch(
     if row.family == "conv" and inputs[0] is not None:
         strides = ("strides", _strides(inputs[0], outputs[0]))
         attributes = (strides, ("groups", _groups(row, inputs[0], inputs[1])))
-    elif row.family == "matmul" and len(inputs) > 1 and inputs[0] is not None:
+    elif row.family == "matmul" and inputs[0] is not None:
         attributes = _turned(row, inputs[0], inputs[1], outputs[0])
     operation = Operation(row, tuple(inputs), tuple(outputs), attributes)
     work_of(operation)

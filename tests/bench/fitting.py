@@ -146,7 +146,9 @@ def by_kind() -> Iterator[str]:
 
 def _of_kernels(measured: Sequence[tuple[LaunchGroup, float]]) -> FactorModel:
     seconds = [each for _, each in measured]
-    return FactorModel([[launch] for launch, _ in measured], seconds, find_soc(KERNELS_SOC))
+    return FactorModel(
+        [[launch] for launch, _ in measured], seconds, find_soc(KERNELS_SOC), run=False
+    )
 
 
 def main(folder: Path, *, write: bool) -> None:

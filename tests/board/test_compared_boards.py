@@ -15,12 +15,17 @@ from atc_py.adapters.board import results
 from atc_py.adapters.board.layout import StepRecord
 from atc_py.adapters.board.results import opened_archive
 from atc_py.cli.main import cli
+from atc_py.compare.board.judging import _Reached, _worst
 from atc_py.compare.board.run import BoardFiles, BoardRunDone, compare_run
+from atc_py.compare.board.values import unread_reason
 from atc_py.compare.model import compiling
 from atc_py.cost.calibration import load_fit
 from atc_py.diag import AtcError
+from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.compile_options import release_of
+from atc_py.package.ge.dump_tensors import UnreadTensorError
 from atc_py.results.board import LayerState, LayerVerdict, NodeFate
+from atc_py.text import Text
 from atc_py.text.language import speak
 from tests.board.returned import Returned
 from tests.board.small_board import MODE, SOC, Array, SmallBoard, small_network
@@ -128,6 +133,17 @@ def test_damaged_dumps_and_other_executions_are_noted(bench: Bench, tmp_path: Pa
     assert codes(done) == ["board-part-left-out", "board-dump-of-several-executions"]
     fates = {each.name: each for each in done.comparison.nodes}
     assert "damaged" in fates["/fc"].reason or fates["/fc"].fate is NodeFate.COMPARED
+
+
+def test_reason_of_a_result_that_is_not_read_is_a_message_without_its_code() -> None:
+    text = Text("it has dims that no tensor can have")
+    assert unread_reason(UnreadTensorError(text)) == unread_reason(BAD_OPTION.error(text)) == text
+
+
+def test_largest_differences_of_all_operands_reach_a_node() -> None:
+    first, second = _Reached(0.5, 3, 0.1), _Reached(0.2, 4, 0.4)
+    assert _worst([first, second]) == _Reached(0.5, 3, 0.4)
+    assert _worst([]) == _Reached()
 
 
 def test_times_meet_kernels_of_the_estimate(bench: Bench, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ LARGEST_PRIME = 2**62 - 57
         (COUNT, tensor(9), "fails: 9"),
         (COUNT, tensor(3, 3), "fails: 9 (3x3)"),
         (COUNT, tensor(0, None), "fails: 0 (0x?)"),
-        (COUNT, tensor(3, None), "unknown: X is 3x?"),
+        (COUNT, tensor(8, None), "unknown: X is 8x?"),
         (COUNT, tensor(9, None), "fails: 9x?"),
         (ElementCountInRange(tensor="X", range=(0, 8)), tensor(9, None), "unknown: X is 9x?"),
         (COUNT, NO_RANK, "unknown: the rank of X is not known"),

@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
-from atc_py.compare.grids import _handed_on
+from atc_py.compare.grids import _handed_on, _parameters
 from atc_py.compare.measure import Measure
 from atc_py.diag import AtcError
 from atc_py.package.schema import OmNode, OmTensor
@@ -181,3 +181,18 @@ def test_grids_go_on_where_nothing_is_rounded() -> None:
     for op, taken in (("Cast", True), ("Reshape", True), ("Sigmoid", False)):
         made = OmNode(op, "n", "aicore", [0], [1], {}, None, [])
         assert _handed_on(model, made, {0: grid}, {0}) == (grid if taken else None)
+
+
+def test_grid_of_channels_has_no_step() -> None:
+    constants = {
+        "scale": np.array([0.5], np.float32),
+        "scales": np.array([0.5, 0.25], np.float32),
+        "zero": np.array([120], np.uint8),
+        "zeros": np.array([3, 4], np.int8),
+    }
+    reference: Any = SimpleNamespace(constant=constants.get)
+    assert _parameters(reference, ["scale", "zero"]) == (0.5, -8)
+    assert _parameters(reference, ["scales", "zeros"]) == (None, 0)
+    assert _parameters(reference, ["computed", "zeros"]) == (None, 0)
+    assert _parameters(reference, ["scale", ""]) == (0.5, 0)
+    assert _parameters(reference, ["scale"]) == (0.5, -128)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -268,3 +269,13 @@ def test_results_leave_half_of_the_rest_to_the_model() -> None:
     assert [kept.find(key) is not None for key in (b"a", b"b")] == [False, True]
     assert kept.begin(-1) == 0
     assert kept.find(b"b") is None
+
+
+def test_outputs_that_no_file_holds_are_left_out(tmp_path: Path) -> None:
+    values = {"y": np.arange(3.0), "words": np.array(["a", "b"], object), "none": None}
+    released: list[str] = []
+    run: Any = SimpleNamespace(
+        expect=lambda _: None, value=values.get, release=released.append, seconds=0.5
+    )
+    done = output_recording.recorded_outputs(run, list(values), tmp_path / "outputs")
+    assert (list(done.outputs), done.seconds, released) == (["y"], 0.5, list(values))

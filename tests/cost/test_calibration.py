@@ -164,6 +164,11 @@ def test_table_is_read_with_shapes_that_follow(tmp_path: Path) -> None:
     assert found[3].launch.operations[0].numbers("strides") == (1, 1, 2, 2)
 
 
+def test_tensors_have_as_many_elements_as_a_shape_may(tmp_path: Path) -> None:
+    found = read_measurements(table(tmp_path, *['Relu,"1048576,1048576",float16,1e7,'] * 4))
+    assert found[0].launch.operations[0].outputs[0].shape == (1 << 20, 1 << 20)
+
+
 def test_table_of_msprof_is_read(tmp_path: Path) -> None:
     head = "Op Name,OP Type,Task Duration(us),Input Shapes,Input Data Types,Output Shapes"
     row = '{name},MatMulV2,12.5,"""8,16;16,8""",FLOAT16;FLOAT16,"""8,8"""'
@@ -291,6 +296,7 @@ def test_equal_lines_of_a_network_compile_it_once(
         ('MatMulV2,"3,4;5,6",float16,1,', "3x4 and 5x6 do not multiply"),
         ('Relu,"3,x",float16,1,', "a shape must be numbers joined by commas, found '3,x'"),
         ('Relu,"3,0",float16,1,', "dims must be 1 or more"),
+        ('Relu,"1048576,1048577",float16,1,', "at most 1099511627776 elements in all"),
         ("Relu,,float16,1,", "shape must have the dims of an input, found nothing"),
         ("Relu,3,float17,1,", "no dtype is called 'float17'"),
         ("Relu,3,float16,-1,", "the time must be more than 0, found -1"),

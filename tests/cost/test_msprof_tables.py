@@ -41,7 +41,8 @@ def test_kernels_are_medians_without_the_first_execution(tmp_path: Path) -> None
         first = done.kernels[0]
         assert [each.name for each in done.kernels] == ["/conv", "/relu"]
         assert (first.op, first.unit, first.executions, first.blocks) == ("Conv2D", "AI_CORE", 4, 8)
-        assert first.seconds == pytest.approx(20e-6)
+        spread = pytest.approx((10e-6, 20e-6, 30e-6))
+        assert (first.least, first.seconds, first.most) == spread
         assert done.seconds == pytest.approx(40e-6)
         assert done.waits == pytest.approx(1.5e-6)
 

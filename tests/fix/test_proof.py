@@ -13,9 +13,10 @@ from onnx import TensorProto, helper, numpy_helper
 import atc_py
 from atc_py.compare.proof import whole_models
 from atc_py.compare.proof.final_regions import TwinValues
+from atc_py.compare.proof.quantizer_steps import is_step_apart
 from atc_py.compare.proof.region_data import DataSet, Kinds, data_sets
 from atc_py.compare.proof.region_inputs import DrawnInput, _indexed
-from atc_py.compare.proof.region_proof import RegionProof, RegionTest
+from atc_py.compare.proof.region_proof import RegionProof, RegionTest, _elements_within
 from atc_py.compare.proof.result_gap import defined_elements
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.diag import AtcError
@@ -484,3 +485,27 @@ def test_outputs_that_are_infinite_on_the_target_are_said_and_fail(tmp_path: Pat
     assert "in force_fp16 its outputs are infinite or NaN: y" in headline(done).en
     plain = atc_py.fix_model(path, precision_mode="must_keep_origin_dtype", soc="sim")
     assert plain.odd_outputs == ()
+
+
+def test_elements_within_bounds_count_both_ends() -> None:
+    kept = _elements_within(np.arange(-2, 3), (-1, 1))
+    assert kept is not None
+    assert kept.tolist() == [False, True, True, True, False]
+    assert _elements_within(np.arange(-1, 2), (-1, 1)) is None
+    assert _elements_within(np.arange(-2, 3), None) is None
+    assert _elements_within(np.array([-2.5, 2.5]), (-1, 1)) is None
+
+
+def test_results_are_a_step_apart_where_few_codes_moved_by_as_many_steps_as_nodes_round() -> None:
+    nodes = piece([node("QuantizeLinear", ["x", "s"], ["y"])]).nodes
+    wanted = np.zeros(64, np.int8)
+    for moved, gap, apart in (
+        (1, 1, True),
+        (4, 1, True),
+        (5, 1, False),
+        (1, 2, False),
+        (0, 0, False),
+    ):
+        value = np.where(np.arange(64) < moved, gap, 0).astype(np.int8)
+        assert is_step_apart(nodes, value, wanted, gap) is apart
+    assert not is_step_apart(nodes, wanted.astype(np.int32), wanted.astype(np.int32), 1)

@@ -230,6 +230,28 @@ def test_elements_of_an_unknown_rank_are_not_counted(tmp_path: Path) -> None:
     assert Ranges(folded, {}).of(count) == Range(0, 2**31 - 1)
 
 
+def test_products_have_a_range_where_no_matrix_is_added(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Gemm", ["a", "b"], ["alone"]),
+        helper.make_node("Gemm", ["a", "b", "c"], ["added"]),
+        helper.make_node("Gemm", ["a", "b"], ["scaled"], alpha=2.0),
+    ]
+    inputs = {"a": (2, 3), "b": (3, 4), "c": (4,)}
+    graph = helper.make_graph(
+        nodes,
+        "products",
+        [helper.make_tensor_value_info(name, 7, dims) for name, dims in inputs.items()],
+        [helper.make_tensor_value_info(node.output[0], 7, (2, 4)) for node in nodes],
+    )
+    opsets = [helper.make_opsetid("", 13)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "m.onnx")
+    folded = read_model(tmp_path / "m.onnx").fold({}).graph
+    ranges = Ranges(folded, {"a": Range(-2, 3), "b": Range(0, 5), "c": Range(0, 1)})
+    results = [tensor for node in folded.nodes for tensor in node.outputs if tensor is not None]
+    of_dtype = Range(-(2**63), 2**63 - 1)
+    assert [ranges.of(each) for each in results] == [Range(-30, 45), of_dtype, of_dtype]
+
+
 def left_of(model: onnx.ModelProto, tmp_path: Path, **options: Any) -> list[str]:
     """Return the reasons why rules do not fit what is left of a model."""
     path = tmp_path / "model.onnx"

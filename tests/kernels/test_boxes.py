@@ -5,10 +5,11 @@ from math import prod
 
 import pytest
 
-from atc_py.kernels.box_tile import Way, offset_bytes, way_of
+from atc_py.kernels.box_tile import Way, box_tile, offset_bytes, way_of
 from atc_py.kernels.box_tiling import box_buffers, box_tiling
 from atc_py.kernels.boxes import Box, dense, view
 from atc_py.kernels.cpp import repeated_word
+from atc_py.kernels.tiling import vector_cores
 from atc_py.target import find_soc, socs
 from atc_py.tensor.dtypes import DType
 
@@ -83,6 +84,15 @@ def test_tiles_fit_every_core_and_reach_every_element(box: Box, itemsize: int) -
         assert tiling.tiles == (prod(counts),)
         assert tiling.rows[0] * tiling.columns[0] == prod(lengths)
         assert max(tiling.runs[0], tiling.rows[0]) <= 4095
+
+
+@pytest.mark.parametrize("itemsize", [1, 2, 4, 8])
+def test_buffers_are_the_bytes_that_tiles_are_cut_for(itemsize: int) -> None:
+    soc = find_soc("Ascend310P3")
+    for box in (box.merged() for box in (BOXES[0], BOXES[3], BOXES[9])):
+        tile = box_tile(box, itemsize, soc.ub_kib * 1024, vector_cores(soc))
+        buffers = box_buffers(box_tiling([box], itemsize, soc), itemsize)
+        assert sum(buffer.nbytes for buffer in buffers) == tile.nbytes
 
 
 def test_boxes_of_two_ways_share_the_buffer() -> None:

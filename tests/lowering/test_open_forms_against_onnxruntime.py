@@ -140,6 +140,20 @@ def test_form_agrees_with_onnxruntime(name: str, mode: str) -> None:
             model.agree(cut("x", small(*shape)), rounds=3)
 
 
+def test_integers_beyond_the_list_are_reshaped_around_their_open_dim() -> None:
+    net = Opened()
+    net.output(net.op("Unsqueeze", net.indices("x", 1), net.longs(1)))
+    with loaded(net.model()) as model:
+        model.agree(cut("x", np.array([3, -7, 5], np.int32)))
+
+
+def test_last_state_of_open_steps_is_the_first_row_the_other_way() -> None:
+    net = Opened()
+    net.output(recurrent("LSTM", direction="reverse")(net))
+    with loaded(net.model(), KEEP) as model:
+        model.agree(cut("x", small(5, 6)))
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_old_hardmax_takes_rows_of_the_flattened_tensor(mode: str) -> None:
     net = Opened(11)

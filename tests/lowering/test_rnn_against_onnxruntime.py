@@ -178,6 +178,20 @@ def test_activations_by_default_are_those_of_the_operators(
     np.testing.assert_allclose(run(layer, KEEP)["y1"][0], expected, rtol=1e-5, atol=1e-6)
 
 
+def test_layer_without_steps_returns_its_initial_state() -> None:
+    """onnxruntime returns zeros for LSTM, and ends for GRU."""
+    for op, gates in GATES.items():
+        operands: dict[str, Array] = {
+            "x": normal(0, 2, 3),
+            "w": normal(1, gates * 4, 3),
+            "r": normal(1, gates * 4, 4),
+            "h": normal(1, 2, 4),
+        }
+        found = run(Layer(op, 13, operands, {"hidden_size": 4}), KEEP)
+        assert found["y0"].shape == (0, 1, 2, 4)
+        np.testing.assert_array_equal(found["y1"], operands["h"])
+
+
 @pytest.mark.parametrize("op", ["LSTM", "GRU"])
 @pytest.mark.parametrize("fed", [("x",), ("x", "w", "h")])
 def test_layer_with_the_batch_first(op: str, fed: tuple[str, ...]) -> None:

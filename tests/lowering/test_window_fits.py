@@ -143,6 +143,14 @@ def test_dims_with_their_padding_are_reported(tmp_path: Path) -> None:
     )
 
 
+def test_window_of_a_convolution_that_overhangs_by_its_stride_is_refused(tmp_path: Path) -> None:
+    path = onnx_files.save(convolution(4, strides=[2, 2]), tmp_path)
+    (found,) = onnx_files.fails(
+        lambda: api.convert(path, tmp_path / "model.om"), BAD_NODE
+    ).diagnostics
+    assert found.message == "Conv has a window that reaches over 5 elements, its axis H has 4"
+
+
 def test_inference_counts_no_window_that_starts_in_the_last_padding(tmp_path: Path) -> None:
     # onnx counts one: it rounds toward zero.
     model = pool("AveragePool", 4, kernel_shape=[1290, 5], strides=[1280, 1], ceil_mode=1)

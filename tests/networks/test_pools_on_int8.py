@@ -146,16 +146,13 @@ def test_as_qdq_onnxruntime_computes_the_same(form: str, border: bool, tmp_path:
 
 
 def test_other_readers_of_its_sums_are_refused(tmp_path: Path) -> None:
-    model = pooled()
-    model.graph.output.append(onnx.ValueInfoProto(name="sum"))
-    (check,) = atc_py.check_models(onnx_files.save(model, tmp_path)).models
-    assert [each.code for each in check.findings if each.standing is Standing.ERROR] == [
-        UNSUPPORTED_FORM
-    ]
-    (check,) = atc_py.check_models(onnx_files.save(pooled(count=20), tmp_path)).models
-    assert [each.code for each in check.findings if each.standing is Standing.ERROR] == [
-        UNSUPPORTED_FORM
-    ]
+    returned, unary = pooled(), pooled()
+    returned.graph.output.append(onnx.ValueInfoProto(name="sum"))
+    unary.graph.node[-1].CopyFrom(node("Relu", ["sum"], ["y"], "relu"))
+    for model in (returned, unary, pooled(count=20)):
+        (check,) = atc_py.check_models(onnx_files.save(model, tmp_path)).models
+        refused = [each for each in check.findings if each.standing is Standing.ERROR]
+        assert [(each.code, each.place.op_type) for each in refused] == [(UNSUPPORTED_FORM, "AveragePool")]
 
 
 def test_codes_that_are_read_as_means_have_no_qdq_form(tmp_path: Path) -> None:

@@ -454,25 +454,34 @@ def test_ascend950_stores_nothing_in_blocks_but_right_operands(text: str, mode: 
     assert all(storages(graph)[name].startswith("FRACTAL_NZ") for name in blocks)
 
 
+DEQUANT = "AscendDequant(%p, %s) {dtype=float16}"
+QUANT = "AscendQuant(%d) {offset=0.0, scale=2.0, dst_type=int8} : int8[40,70]"
+RELU = "Relu(%d) : float16[40,70]"
+
+
 @pytest.mark.parametrize(
-    ("soc", "maker", "together"),
+    ("soc", "maker", "reader", "together"),
     [
-        ("Ascend310P3", "AscendDequant(%p, %s) {dtype=float16}", True),
-        ("Ascend910B3", "AscendDequant(%p, %s) {dtype=float16}", False),  # no launch of both
-        ("sim", "AscendDequant(%p, %s) {dtype=float16}", False),  # converts alone
-        ("Ascend310P3", "Relu(%h)", False),  # converts nothing
+        ("Ascend310P3", DEQUANT, QUANT, True),
+        ("Ascend910B3", DEQUANT, QUANT, False),  # no launch of both
+        ("sim", DEQUANT, QUANT, False),  # converts alone
+        ("Ascend310P3", "Relu(%h)", QUANT, False),  # converts nothing
+        ("Ascend310B1", "PRelu(%h, %w)", RELU, True),
+        ("Ascend310P3", "PRelu(%h, %w)", RELU, False),  # numbers of channels stand alone
+        ("Ascend310B1", "SoftmaxV2(%h) {axes=[1]}", RELU, False),
     ],
 )
-def test_quantization_shares_a_launch_with_what_converts_sums(
-    soc: str, maker: str, together: bool
+def test_reader_shares_a_launch_with_what_its_soc_fuses(
+    soc: str, maker: str, reader: str, together: bool
 ) -> None:
     graph = parse_graph(f"""
 graph @g phase lowered {{
   input %p : int32[40,70] ND
   input %h : float16[40,70] ND
   const %s : uint64[1] ND = dense [1008981770]
+  const %w : float16[70] ND = splat 0.5
   %d = {maker} : float16[40,70] ND
-  %r = AscendQuant(%d) {{offset=0.0, scale=2.0, dst_type=int8}} : int8[40,70] ND
+  %r = {reader} ND
   output %r
 }}
 """)

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from atc_py.ir import Graph
+from atc_py.ir import Engine, Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
-from atc_py.passes.manager import run_passes
+from atc_py.passes.manager import _dtypes_ok, run_passes
 from atc_py.target import find_soc
 from atc_py.target.soc import fix_pipe_length
 from atc_py.tensor.dtypes import DType
@@ -121,6 +121,28 @@ def test_sum_of_joined_tensors_is_a_launch_of_the_vector_unit() -> None:
 def test_products_of_every_kind_are_heads() -> None:
     found = launches(compiled(TURNED, "Ascend310B4"))
     assert found == [["Conv2DTransposeD", "PRelu"], ["DepthwiseConv2D", "PRelu"]]
+
+
+@pytest.mark.parametrize(
+    ("soc", "op", "scope", "taken"),
+    [
+        ("Ascend910B3", "PRelu", 1, True),
+        ("Ascend910B3", "PRelu", 0, False),  # in a launch of its own
+        ("Ascend910B3", "Mul", 1, False),
+        ("Ascend310P3", "PRelu", 1, False),  # no fix pipe
+    ],
+)
+def test_wide_slopes_are_for_a_fix_pipe(soc: str, op: str, scope: int, taken: bool) -> None:
+    graph = parse_graph(f"""
+graph @g phase lowered {{
+  input %x : float16[1,2,4,4] ND
+  const %w : float32[2,1,1] ND = splat 0.5
+  %y = {op}(%x, %w) : float16[1,2,4,4] ND
+  output %y
+}}""")
+    (node,) = graph.nodes
+    node.engine, node.scope = Engine.AICORE, scope
+    assert (_dtypes_ok(node, soc=find_soc(soc)) is None) is taken
 
 
 @pytest.mark.parametrize(

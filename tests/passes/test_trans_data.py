@@ -79,6 +79,14 @@ def test_image_becomes_a_filter_at_once_where_a_kernel_does_it() -> None:
     assert conversions(laid_out(FILTER, soc="sim")) == sorted([*ends, *through_rows])
 
 
+def test_computed_filter_of_groups_is_stored_with_their_diagonals() -> None:
+    text = FILTER.replace("16[16,16,1,1]", "16[8,16,1,1]").replace("{pads=[1", "{groups=2, pads=[1")
+    text = text.replace(": float16[20,16,3,3] ND\n  %y", ": float16[20,8,3,3] ND\n  %y")
+    nodes = [node for node in placed(laid_out(text)).nodes if node.op == "TransData"]
+    groups = {str(node.attributes["dst_format"]): node.attributes["groups"] for node in nodes}
+    assert groups == {"NC1HWC0": 1, "NCHW": 1, "FRACTAL_Z": 2}
+
+
 def test_conversion_has_the_origins_of_what_it_converts() -> None:
     text = re.sub(r"(%c = .*)", r'\1 from [3 "conv" Conv]', SHARED)
     graph = laid_out(text)

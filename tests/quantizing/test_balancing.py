@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 from atc_py.diag import AtcError, Code
 from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
-from atc_py.quantizing.balancing import _weight_noise, balance_of_strength, smoothing_factors
+from atc_py.quantizing.balancing import (
+    EPSILON,
+    ChannelStatistics,
+    _check_factors,
+    _weight_noise,
+    balance_of_strength,
+    smoothing_factors,
+)
 from tests.quantizing.calibrate.distributions import f32
 
 DATA, TAPS = f32([8, 0.5, 2, 0, 1]), f32([0.5, 0.5, 0, 0.4, 0.25])
@@ -94,3 +101,19 @@ def test_factors_are_at_most_two_to_the_power_of_ten_either_way() -> None:
     made = balance_of_strength(constants, site, statistics, 1.0)
     assert made is not None
     assert (made.factors.min(), made.factors.max()) == (2.0**-10, 2.0**10)
+
+
+def test_statistics_are_those_of_all_values_and_empty_arrays_add_nothing() -> None:
+    statistics = ChannelStatistics(1)
+    for array in ([], [[1, -2], [3, -4]], [], [[2, 0]]):
+        statistics.add(f32(array).reshape(-1, 2))
+    assert (statistics.low.tolist(), statistics.high.tolist()) == ([1, -4], [3, 0])
+    assert statistics.mean_squares.tolist() == pytest.approx([14 / 3, 20 / 3])
+
+
+@pytest.mark.parametrize("end", [EPSILON, 1 / EPSILON])
+def test_ends_of_the_range_of_factors_are_outside(end: float) -> None:
+    _check_factors(np.array([np.nextafter(end, 1)]))
+    with pytest.raises(AtcError) as caught:
+        _check_factors(np.array([1.0, end]))
+    assert caught.value.diagnostics[0].code is SCALE_OUT_OF_RANGE

@@ -23,6 +23,7 @@ from atc_py.diag.codes import (
     ZERO_CHANNEL,
 )
 from atc_py.diag.diagnostic import Code
+from atc_py.quantizing.layers.float_model import FloatModel
 from tests.quantizing.float_networks import (
     Array,
     FloatSketch,
@@ -253,3 +254,16 @@ def test_nodes_named_as_their_results_are_measured(tmp_path: Path) -> None:
     samples = samples_of(3, 4, 8)
     done = atc_py.quantize(model, tmp_path / "o.onnx", data=samples, target={"cosine": 0.9})
     assert done.written[0].integer_layers == 2
+
+
+def test_nodes_of_other_domains_are_no_layers(tmp_path: Path) -> None:
+    net = FloatSketch()
+    x = net.add("MatMul", [net.input("x", [2, 4]), net.weight("w", 4, 4)], "h")
+    net.add("MatMul", [x, "w"], "y")
+    model = net.model("y")
+    model.graph.node[1].domain = "acme"
+    model.opset_import.add(domain="acme", version=1)
+    onnx.save(model, tmp_path / "model.onnx")
+    found = FloatModel(tmp_path / "model.onnx").found
+    assert [layer.name for layer in found.layers] == ["h_MatMul"]
+    assert not found.left

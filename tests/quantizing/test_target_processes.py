@@ -3,6 +3,7 @@
 import os
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.fall_back import _middles, cost_order
 from atc_py.quantizing.options import CalibrationOptions
+from atc_py.quantizing.prove import _processes
 from atc_py.quantizing.switched_trials import SwitchedTrial, run_trial
 from atc_py.quantizing.trial_model import TrialModel
 from atc_py.results.output_error import ErrorSums
@@ -42,6 +44,15 @@ def test_processes_find_the_same(executor: str, tmp_path: Path) -> None:
         quantized(model, tmp_path / "int8.onnx", jobs=jobs, executor=executor) for jobs in (1, 3)
     ]
     assert found[0] == found[1]
+
+
+def test_processes_are_used_where_they_are_asked_for() -> None:
+    trials: Any = SimpleNamespace(layers=("conv",), seconds=0.0)
+    with _processes(trials, 1, 2) as executor:
+        assert executor is not None
+    for jobs in (1, None):
+        with _processes(trials, 1, jobs) as executor:
+            assert executor is None
 
 
 def end_once(trial: SwitchedTrial) -> dict[str, ErrorSums]:

@@ -123,9 +123,7 @@ class _Trace:
 
 
 def _worst(reached: Iterable[_Reached]) -> _Reached:
-    found = list(reached)
-    if not found:
-        return _Reached()
+    found = [*reached] or [_Reached()]
     worst = max(found, key=lambda each: each.between)
     return worst._replace(common=max(each.common for each in found))
 

@@ -42,7 +42,7 @@ class KeptTrials:
         self.own, self.samples = layers.own, layers.samples
         self.count = 0
 
-    def run(self, kept: Iterable[str], *, outputs_only: bool = True) -> Trial:
+    def run(self, kept: Iterable[str], *, outputs_only: bool) -> Trial:
         """Compile with the lines `kept` beside the user's own, and compare.
 
         Raises:

@@ -8,6 +8,10 @@ import pytest
 from numpy.typing import NDArray
 
 from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Phase, TensorType, Value
+from atc_py.kernels.collect import collect
+from atc_py.kernels.plan import Launch
+from atc_py.kernels.registry import family_of
+from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
 from tests.kernels.families.conftest import Verified, wrong
@@ -188,3 +192,14 @@ def test_results_that_are_worked_out_one_by_one(verified: Verified, dtype: DType
         if dtype in dtypes:
             add(graph, dtype)
     assert wrong(verified(graph)) == []
+
+
+@pytest.mark.parametrize(("columns", "tiles", "cores"), [(3, 1, 1), (17, 3, 3), (9000, 8, 8)])
+def test_cores_have_tiles_as_far_as_there_are_any(columns: int, tiles: int, cores: int) -> None:
+    graph = Graph("each", Phase.TYPED)
+    types: list[Typed] = [(F16, (2, columns)), (I64, (columns,))]
+    _add(graph, "ReverseSequence", types, types[:1], {"seq_dim": 0, "batch_dim": 1})
+    soc = find_soc("sim")
+    (kernel,) = collect(graph, soc)
+    tiling: Any = family_of(kernel.facts).plan(Launch(kernel.facts, graph.nodes[0], soc)).tiling
+    assert (tiling.tile_count, tiling.core_num) == (tiles, cores)

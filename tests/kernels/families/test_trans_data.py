@@ -3,6 +3,9 @@
 import pytest
 
 from atc_py.ir import AttrValue, Graph, Phase, TensorType
+from atc_py.kernels.collect import collect
+from atc_py.kernels.registry import families_of
+from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import Storage
@@ -87,3 +90,35 @@ def test_images_become_filters(add_node: AddNode, verified: Verified, name: str)
     checked = verified(graph, "Ascend310P3")
     assert wrong(checked) == []
     assert len(checked) == 5
+
+
+@pytest.mark.parametrize(
+    ("dtype", "source", "target", "covered"),
+    [
+        (DType.FLOAT16, None, Format.NC1HWC0, True),
+        (DType.FLOAT16, Format.NC1HWC0, Format.FRACTAL_Z, True),  # an image becomes a filter
+        (DType.FLOAT16, Format.FRACTAL_Z, Format.NC1HWC0, False),
+        (DType.INT4, None, Format.NC1HWC0, False),
+    ],
+)
+def test_conversions_have_rows_on_one_side(
+    add_node: AddNode,
+    graph: Graph,
+    dtype: DType,
+    source: Format | None,
+    target: Format,
+    covered: bool,
+) -> None:
+    rows = TensorType(dtype, (16, 16, 3, 3), Format.NCHW)
+    sides = [
+        rows if form is None else rows.with_storage(Storage(form)) for form in (source, target)
+    ]
+    attributes: dict[str, AttrValue] = {
+        "src_format": (source or Format.NCHW).value,
+        "dst_format": target.value,
+        "groups": 1,
+    }
+    add_node(graph, "TransData", sides[:1], sides[1:], attributes)
+    (kernel,) = collect(graph, find_soc("sim"))
+    (family,) = families_of("TransData")
+    assert family.covers(kernel.facts) is covered

@@ -91,3 +91,13 @@ def test_tenths_are_on_the_grid_of_a_wider_range() -> None:
 def test_whole_range_wins_where_nothing_is_gained() -> None:
     array = f32([0, 255])
     assert MSE.range_of_array(array, RangeOptions()) == ValueRange(0, 255)
+
+
+def test_one_sided_values_are_clipped_alike_on_either_side() -> None:
+    array = np.append(np.random.default_rng(1).exponential(1.0, 40_000), 40).astype(np.float32)
+    decibels = []
+    for side in (array, -array):
+        found = MSE.range_of_array(side, RangeOptions())
+        assert max(abs(found.low), abs(found.high)) < 39
+        decibels.append(sqnr(side, fake_quantized(side, activation_scale(found))))
+    assert decibels[0] == pytest.approx(decibels[1], abs=0.1)

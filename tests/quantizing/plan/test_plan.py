@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable
 from itertools import combinations, pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import onnx
@@ -15,7 +17,10 @@ from atc_py.cost.network import network_time
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.package.reader import open_model
-from atc_py.quantizing.plan.error_model import error_share
+from atc_py.quantizing.plan.assignment import ALL_NARROW, Assignment
+from atc_py.quantizing.plan.error_model import error_share, share_of_comparison
+from atc_py.quantizing.plan.moves import _belong
+from atc_py.quantizing.plan.plan_model import try_int8
 from atc_py.report.planning.tables import FORMATS, render_plan
 from atc_py.results.plan import DtypePlan
 from atc_py.text import in_language
@@ -203,6 +208,19 @@ def test_share_is_1_at_the_target() -> None:
 
 
 @pytest.mark.parametrize(
+    "fault", [{"stopped": "overflow"}, {"uncompared": ("y",)}, {"outputs": {}}]
+)
+def test_share_is_infinite_where_an_output_is_missing(fault: dict[str, object]) -> None:
+    judged = SimpleNamespace(cosine=1.0, snr=float("inf"))
+    layer = SimpleNamespace(judged=judged, figures=SimpleNamespace(lost_share=0.0), faults=())
+    whole = {"stopped": "", "uncompared": (), "layers": (layer,), "outputs": {"y": 0}}
+    done: Any = SimpleNamespace(**whole)
+    assert share_of_comparison(done, {}) == 0
+    done = SimpleNamespace(**{**whole, **fault})
+    assert share_of_comparison(done, {}) == float("inf")
+
+
+@pytest.mark.parametrize(
     "options",
     [
         {"target": {}},
@@ -231,6 +249,46 @@ def test_layers_on_int8_make_a_quicker_plan(tmp_path: Path) -> None:
     done = atc_py.compare_model(mixed, reference=model, samples=samples, soc=SOC)
     judged = done.layers[done.outputs["y"]].judged
     assert judged.snr == pytest.approx(plan.chosen.outputs["y"].snr)
+
+
+@pytest.mark.parametrize(
+    ("most", "sizes"), [(5, [4, 6, 5, 6, 6, 6]), (0, [4, 2, 1, *[1] * 8]), (8, [])]
+)
+def test_layers_on_int8_are_bisected_and_then_added_one_by_one(most: int, sizes: list[int]) -> None:
+    class Runs:
+        """Trials that reach the target with `most` layers on int8."""
+
+        compilation = None
+        found = {ALL_NARROW: SimpleNamespace(model=None, seconds=1.0)}
+
+        def __init__(self) -> None:
+            self.tried: list[int] = []
+
+        @property
+        def count(self) -> int:
+            return len(self.tried)
+
+        def run(self, assignment: Assignment, _faster_than: float = 0.0) -> Any:
+            self.tried.append(len(assignment.int8))
+            reached = len(assignment.int8) <= most
+            return SimpleNamespace(assignment=assignment, model=None, reached=reached, seconds=0.5)
+
+    runs: Any = Runs()
+    order = [f"layer {at}" for at in range(8)]
+    models: Any = SimpleNamespace(
+        layers=order, lines=lambda _, broad: broad, cheapest_first=lambda *_: order
+    )
+    try_int8(runs, models, ALL_NARROW, [], 24, str)
+    assert runs.tried == [8, *sizes]
+
+
+def test_two_lines_move_together_if_they_are_neighbors_or_change_places() -> None:
+    start, near = Assignment(broad=frozenset({"a"})), {"a": {"b": 1.0}, "b": {"a": 1.0}}
+    wider, wider_b = {"c": "float32"}, {"b": "float32"}
+    assert _belong({"a": "float16"}, wider, start, near)
+    assert _belong({"a": "float16"}, {"b": "bfloat16"}, start, near)
+    assert not _belong(wider_b, wider, start, near)
+    assert not _belong({"a": "float16"}, {"a": "bfloat16"}, start, near)
 
 
 @pytest.mark.sweep
