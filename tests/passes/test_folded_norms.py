@@ -3,10 +3,16 @@
 The formula is that of CANN's BnHost; it gives the constants of a file of CANN 8.0 bit by bit.
 """
 
+from pathlib import Path
+
 import numpy as np
+import onnx
 import pytest
 
+import atc_py
+from atc_py.diag import AtcError
 from atc_py.passes.fusion.batch_norm_to_bn_infer import BatchNormToBNInferPass
+from tests.end_to_end import one_node_model
 from tests.passes.conftest import RunPass
 from tests.passes.numbers import constant, literal, node_of, results_of_typed
 from tests.passes.test_fix_pipe import compiled, launches
@@ -87,3 +93,15 @@ def test_statistics_stay_where_two_numbers_do_not_hold_them(before: str, after: 
     if after.startswith("input"):
         text = text.replace("  input %x", f"  {after}\n  input %x")
     assert launches(compiled(text, "Ascend310P3")) == [["BNInfer"], ["PRelu"]]
+
+
+def test_statistics_of_another_length_are_a_finding(tmp_path: Path) -> None:
+    """On a SoC that folds them they do not fit each other before the operator is asked."""
+    parameters = {name: np.ones(3, np.float32) for name in ("s", "b", "m")}
+    parameters["v"] = np.ones(2, np.float32)
+    x = {"x": np.zeros((1, 3, 4, 4), np.float32)}
+    onnx.save(
+        one_node_model("BatchNormalization", x, 13, constants=parameters), tmp_path / "m.onnx"
+    )
+    with pytest.raises(AtcError, match="variance must have shape 3, found float32 2"):
+        atc_py.convert(tmp_path / "m.onnx", tmp_path / "m.om", soc="Ascend610")

@@ -86,7 +86,8 @@ def batch_norm_as_scale(ctx: RuleContext) -> str:
     require(all(tensor is None for tensor in ctx.node.outputs[1:]), "Y alone is used")
     rank = len(ctx.dims(0))
     scale, bias, mean, var = (ctx.constant(at).astype(np.float64) for at in range(1, 5))
-    factor = scale / np.sqrt(var + ctx.number("epsilon", 1e-5))
+    with np.errstate(all="ignore"):  # a negative variance makes NaN here as there
+        factor = scale / np.sqrt(var + ctx.number("epsilon", 1e-5))
     dims = [-1, *[1] * (rank - _PIXELS)]
     factors = ctx.const(factor.reshape(dims), ctx.element, "scale")
     offsets = ctx.const((bias - mean * factor).reshape(dims), ctx.element, "offset")

@@ -45,7 +45,7 @@ def _folded(node: Node) -> tuple[Array, Array] | None:
     """The summand and the factor of each channel, on axis 1; None where the statistics stay."""
     data = [value.const for value in node.present_inputs[1:]]
     known = [each for each in data if each is not None]
-    if len(known) != _VECTORS:
+    if len(known) != _VECTORS or len({each.shape for each in known}) > 1:
         return None
     scale, offset, mean, variance = (each.numpy().astype(np.float32) for each in known)
     epsilon = np.float32(float(node.attributes["epsilon"]))  # type: ignore[arg-type]  # a float
