@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
 from atc_py.device.sim.kernel import Call, Launch, kernel, sequence, split_among_workers
 from atc_py.device.sim.numerics.row_sums import ROWS_TOGETHER, summing
+from atc_py.device.sim.primitives.blocks import with_row
 from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
@@ -71,8 +72,8 @@ def _layer_norm(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> Launch:
             *_means(x, means),
             partial(np.subtract, x, means, out),
             *_scaling(out, scratch, epsilon, out),
-            partial(np.multiply, out, gamma, out),
-            partial(np.add, out, beta, out),
+            with_row(np.multiply, out, gamma, is_fixed=call.fixed >= {1}),
+            with_row(np.add, out, beta, is_fixed=call.fixed >= {2}),
         ]
 
     return _by_rows(call, rows)
@@ -183,7 +184,8 @@ def _rms_norm(call: Call, gamma: NDArray[Any]) -> Launch:
     epsilon = call.node.number("epsilon")
 
     def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> list[Launch]:
-        return [*_scaling(x, scratch, epsilon, out), partial(np.multiply, out, gamma, out)]
+        by_gamma = with_row(np.multiply, out, gamma, is_fixed=call.fixed >= {1})
+        return [*_scaling(x, scratch, epsilon, out), by_gamma]
 
     return _by_rows(call, rows)
 
