@@ -30,12 +30,16 @@ def has_kernels() -> bool:
     return False
 
 
+def kernels_in_use() -> list[str]:
+    """Return the name of those that numpy of this process uses, if it is imported with OpenBLAS."""
+    return [
+        each["architecture"] for each in threadpool_info() if each["internal_api"] == "openblas"
+    ][:1]
+
+
 def uses_kernels() -> bool:
     """Return True if numpy of this process, which is imported, uses them."""
-    found = [
-        each["architecture"] for each in threadpool_info() if each["internal_api"] == "openblas"
-    ]
-    return found[:1] == [KERNELS]
+    return kernels_in_use() == [KERNELS]
 
 
 def error_factor() -> float:

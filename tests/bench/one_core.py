@@ -14,6 +14,7 @@ from typing import Any
 from tests.bench.measuring import say
 from tests.bench.networks import MODELS
 from tests.bench.targets import geometric_mean, note
+from tests.blas_kernels import kernels_in_use
 
 CHAINS = ("elementwise chain", "softmax chain")
 NODES = 1_000
@@ -44,6 +45,7 @@ def one_core() -> None:
     mean = geometric_mean(ratios)
     note("simulator / onnxruntime, one core, geometric mean", mean)
     say(f"  {'geometric mean':22} {'':10} {mean:7.2f}")
+    say(f"  OpenBLAS's kernels: {', '.join(kernels_in_use())}")
     for shape in CHAINS:
         each = _chain(shape)
         say(f"  {shape}, {NODES:,} small nodes: {each:.1f} us a node")

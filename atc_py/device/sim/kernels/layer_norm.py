@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
 from atc_py.device.sim.kernel import Call, Launch, kernel, sequence, split_among_workers
 from atc_py.device.sim.numerics.row_sums import ROWS_TOGETHER, summing
+from atc_py.device.sim.primitives.blocks import with_row
 from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
 
-Rows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
+Rows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], list[Launch]]
+"""Launches that fill rows of results from rows of x, in scratch memory of the same shape."""
 
 
 def _hold_parameters(node: NodeView, axis: int, names: tuple[str, ...]) -> None:
@@ -60,15 +62,19 @@ def _layer_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _layer_norm(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> Launch:
-    epsilon = gamma.dtype.type(call.node.number("epsilon"))
+    epsilon = call.node.number("epsilon")
     if len(call.outputs) > 1:
         return partial(_with_statistics, call, gamma, beta)
 
-    def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
-        np.subtract(x, _means(x), out=out)
-        _scale(out, np.multiply(out, out, out=scratch), epsilon, out)
-        np.multiply(out, gamma, out=out)
-        np.add(out, beta, out=out)
+    def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> list[Launch]:
+        means = np.empty((len(x), 1), x.dtype)
+        return [
+            *_means(x, means),
+            partial(np.subtract, x, means, out),
+            *_scaling(out, scratch, epsilon, out),
+            with_row(np.multiply, out, gamma, is_fixed=call.fixed >= {1}),
+            with_row(np.add, out, beta, is_fixed=call.fixed >= {2}),
+        ]
 
     return _by_rows(call, rows)
 
@@ -79,9 +85,10 @@ def _with_statistics(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> Non
         return
     x, out = (each.reshape(-1, gamma.size) for each in (call.x, call.out))
     squares = call.workspace.take("rows", x.shape, x.dtype)
-    means = _means(x)
+    means, variances = np.empty((2, len(x), 1), x.dtype)
+    sequence(_means(x, means))()
     np.subtract(x, means, out=out)
-    variances = _means(np.multiply(out, out, out=squares))
+    sequence(_means(np.multiply(out, out, out=squares), variances))()
     for output, found in zip(call.outputs[1:], (means, variances), strict=False):
         np.copyto(output, found.reshape(output.shape))
     np.divide(out, np.sqrt(variances + gamma.dtype.type(call.node.number("epsilon"))), out=out)
@@ -156,8 +163,10 @@ def _normalize_groups(call: Call, groups: int, epsilon: float) -> None:
     gamma, beta = (np.array(call.input(at)).reshape(channels, 1) for at in (1, 2))
     x, out = (each.reshape(images * groups, -1) for each in (call.x, call.out))
     squares = call.workspace.take("squares", x.shape, x.dtype)
-    np.subtract(x, _means(x), out=out)
-    _scale(out, np.multiply(out, out, out=squares), x.dtype.type(epsilon), out)
+    means = np.empty((len(x), 1), x.dtype)
+    sequence(_means(x, means))()
+    np.subtract(x, means, out=out)
+    sequence(_scaling(out, squares, epsilon, out))()
     by_channel = call.out.reshape(images, channels, -1)
     np.multiply(by_channel, gamma, out=by_channel)
     np.add(by_channel, beta, out=by_channel)
@@ -172,11 +181,11 @@ def _rms_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _rms_norm(call: Call, gamma: NDArray[Any]) -> Launch:
-    epsilon = gamma.dtype.type(call.node.number("epsilon"))
+    epsilon = call.node.number("epsilon")
 
-    def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
-        _scale(x, np.multiply(x, x, out=scratch), epsilon, out)
-        np.multiply(out, gamma, out=out)
+    def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> list[Launch]:
+        by_gamma = with_row(np.multiply, out, gamma, is_fixed=call.fixed >= {1})
+        return [*_scaling(x, scratch, epsilon, out), by_gamma]
 
     return _by_rows(call, rows)
 
@@ -193,19 +202,24 @@ def rms_norm(call: Call) -> None:
     _bind(call, _rms_norm)()
 
 
-def _scale(x: NDArray[Any], squares: NDArray[Any], epsilon: Any, out: NDArray[Any]) -> None:
-    """Compute `x / sqrt(mean of squares + epsilon)`."""
-    roots = _means(squares)
-    np.add(roots, epsilon, out=roots)
-    np.sqrt(roots, out=roots)
-    np.divide(x, roots, out=out)
+def _scaling(
+    x: NDArray[Any], scratch: NDArray[Any], epsilon: float, out: NDArray[Any]
+) -> list[Launch]:
+    """Launches of `x / sqrt(mean(x^2) + epsilon)`."""
+    roots = np.empty((len(x), 1), x.dtype)
+    return [
+        partial(np.multiply, x, x, scratch),
+        *_means(scratch, roots),
+        partial(np.add, roots, np.array(epsilon, x.dtype), roots),
+        partial(np.sqrt, roots, roots),
+        partial(np.divide, x, roots, out),
+    ]
 
 
-def _means(rows: NDArray[Any]) -> NDArray[Any]:
-    sums = np.empty((len(rows), 1), rows.dtype)
-    summing(rows, sums)()
-    np.divide(sums, rows.dtype.type(rows.shape[1]), out=sums)
-    return sums
+def _means(rows: NDArray[Any], means: NDArray[Any]) -> list[Launch]:
+    """Launches that fill `means` [rows, 1]."""
+    count = np.array(rows.shape[1], rows.dtype)
+    return [summing(rows, means), partial(np.divide, means, count, means)]
 
 
 def _by_rows(call: Call, formula: Rows) -> Launch:
@@ -221,10 +235,10 @@ def _by_rows(call: Call, formula: Rows) -> Launch:
         here = slice(number * some, len(source) if number == blocks - 1 else (number + 1) * some)
         values = target[here]
         scratch = call.workspace.take("rows", values.shape, source.dtype)
-        launch = partial(formula, source[here], values, scratch)
-        if call.finishing is None:
-            return launch
-        return sequence([launch, call.finishing(values, (target.shape, (here,)))])
+        launches = formula(source[here], values, scratch)
+        if call.finishing is not None:
+            launches.append(call.finishing(values, (target.shape, (here,))))
+        return sequence(launches)
 
     return split_among_workers(
         call.workers, blocks, lambda start, stop: sequence([*map(block, range(start, stop))])

@@ -23,6 +23,7 @@ from atc_py.device.sim.numerics.integer_products import (
     widened,
     widened_weights,
 )
+from atc_py.device.sim.primitives.blocks import with_row
 from atc_py.device.sim.typing_rules import require_float, require_rank
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.system.structs import replace
@@ -158,11 +159,13 @@ def _part(
     some = piece.stop - piece.start
     if sums is target and axis != -1 and target.flags.c_contiguous:
         some = max(1, _RESULTS * some // max(target.size, 1))
+        some = max(some - some % _BLOCK, min(some, _BLOCK))
     for first in range(piece.start, piece.stop, some):
         part = slice(first, min(first + some, piece.stop))
         values = _cut(sums, axis, slice(part.start - piece.start, part.stop - piece.start))
         if bias is not None:
-            launches.append(partial(np.add, values, bias if axis != -1 else bias[piece], values))
+            row = bias if axis != -1 else bias[piece]
+            launches.append(with_row(np.add, values, row, is_fixed=call.fixed >= {2}))
         if call.finishing is not None:
             where = (..., part, *place[2:])
             launches.append(call.finishing(values, (out.shape, where)))

@@ -21,6 +21,9 @@ from atc_py.device.sim.kernel import (
 from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 
+_ROW = 2048
+"""Elements up to which a row is repeated."""
+
 _COMPARISONS = {"equal", "greater", "greater_equal", "less"}
 
 
@@ -160,6 +163,21 @@ def _pair(
 ) -> Launch:
     launch = partial(function, *operands, out=out)
     return launch if call.finishing is None else sequence([launch, call.finishing(out, part)])
+
+
+def with_row(
+    function: np.ufunc, values: NDArray[Any], row: NDArray[Any], *, is_fixed: bool
+) -> Launch:
+    """A launch of `function(values, row)` in place, `values` being [rows, length].
+
+    numpy copies short rows that it repeats. One that is the same in every launch is repeated here.
+    """
+    rows, most = values.size // row.size, _ROW // row.size
+    if is_fixed and values.flags.c_contiguous:
+        some = next((count for count in range(most, 1, -1) if rows % count == 0), 1)
+        row = np.tile(row, some)
+        values = values.reshape(-1, row.size)
+    return partial(function, values, row, values)
 
 
 Copies = Iterable[tuple[NDArray[Any], NDArray[Any]]]

@@ -142,7 +142,7 @@ def run_lstm(
     bias[rule.order[2] * hidden :][:hidden] += out.dtype.type(rule.forget_bias)
     gates_of_x = sequences.times(from_input, bias, 4)
     units, cells = (sequences.start(part, hidden) for part in state)
-    # The cells after a step lie beside those before it, or where they are wanted.
+    # The cells after a step are written beside those before it, or where they are wanted.
     places = kept[1] if len(kept) > 1 else np.empty((2, *cells.shape), out.dtype)
     cell = _LstmCell(rule, peepholes, *np.empty((2, *gates_of_x.shape[1:]), out.dtype))
     product = from_state.onto(cell.gates)

@@ -58,6 +58,9 @@ def kept(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
+_LONG = 64
+"""Elements of a row from which on the place of the largest is found much faster than itself."""
+
 _PLAIN = SoftmaxSteps(kept, kept, kept)
 
 
@@ -84,6 +87,8 @@ def softmaxing(
         if row.size == 1:  # numpy takes twice as long where it has to see dims of one element
             x, out, row = x.reshape(-1), out.reshape(-1), row.reshape(())
             largest = partial(np.maximum.reduce, x, 0, None, row)
+        elif x.shape[-1] >= _LONG and x.flags.c_contiguous:
+            largest = _largest(x.reshape(-1, x.shape[-1]), row.reshape(-1))
     return sequence(
         [
             largest,
@@ -94,6 +99,19 @@ def softmaxing(
             add_up,
             *_taken(steps.sum, row),
             partial(np.divide, out, row, out),
+        ]
+    )
+
+
+def _largest(rows: NDArray[Any], out: NDArray[Any]) -> Launch:
+    """A launch that finds the largest element of each row; maximum.reduce takes thrice as long."""
+    flat, starts = rows.reshape(-1), np.arange(len(rows)) * rows.shape[1]
+    places = np.empty_like(starts)
+    return sequence(
+        [
+            partial(rows.argmax, 1, places),
+            partial(np.add, places, starts, places),
+            partial(flat.take, places, None, out, "wrap"),
         ]
     )
 

@@ -229,7 +229,7 @@ def unrolling(
     """Launches that copy `taps`, as `taps_of` has them, to `columns`.
 
     Pieces of short rows, or of every n-th element, are copied for one row of the window alone. All
-    rows of a tap lie one after the other then, from where they are copied for the other rows.
+    rows of a tap are one after the other then, from where they are copied for the other rows.
     """
     *lead, height, width, rows, count = taps.shape
     down = window.height
