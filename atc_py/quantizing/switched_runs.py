@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ class SwitchedRuns:
         self._model, self._outputs, self._is_cut = model, outputs, engine_of(choice) != "ort"
         self._names = [switch_name(at) for at in range(switches)]
         names = [*inputs, *self._names]
-        self._start = lambda: start_executor(choice, model, outputs, names, mark, self._kept)
+        self._start = partial(start_executor, choice, model, outputs, names, mark, self._kept)
         self._whole: Executor | None = self._start()
         self._parts: _Parts | None = None
         self._shapes: dict[str, tuple[int, ...]] | None = None
