@@ -1,4 +1,4 @@
-"""Runs of a switched model: of its nodes those behind a switch that changed, and the chosen forms alone.
+"""Runs of a switched model: of its nodes those after a switch that changed, and the chosen forms alone.
 
 onnxruntime runs the model in parts. The nodes of a part depend on the same switches, so that its
 results are those of an earlier run on the sample in which these stood alike; what one form of a layer

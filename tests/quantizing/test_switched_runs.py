@@ -80,7 +80,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def test_a_trial_runs_what_changed(ran: Counter[str], tmp_path: Path) -> None:
-    """Nodes of chosen forms, behind the first switch that changed."""
+    """Nodes of chosen forms, after the first switch that changed."""
     with (
         switched(conv_network(tmp_path / "float.onnx")) as model,
         closing(RunningModel(model._replace(is_cut=True))) as running,

@@ -138,7 +138,7 @@ class ErrorModel:
     def _parts(self, places: Sequence[int], dtype: DType) -> list[ReferenceModel]:
         """From the first place to the end of the original's piece that has the last: nodes alone.
 
-        What is between and behind the places is the same in each dtype, and made once.
+        What is between and after the places is the same in each dtype, and made once.
         """
         rounded = self._rounded_model(dtype)
         parts = {at: rounded.cut([self._nodes[at : at + 1]]) for at in places}
@@ -187,14 +187,14 @@ class ErrorModel:
         result = {**changed}
         for at, piece in enumerate(pieces, start):
             if not result.keys().isdisjoint(piece.reads):
-                part = self._behind(at, result)
+                part = self._changed_part(at, result)
                 feeds = {n: result.get(n, self._runs[sample][n]) for n in part.pieces[0].reads}
                 result |= part.run_piece(0, feeds)
         result = {name: result[name] for name in self._outputs if name in result}
         self._last[dtype, sample] = start, changed, result
         return result
 
-    def _behind(self, at: int, reads: Iterable[str]) -> ReferenceModel:
+    def _changed_part(self, at: int, reads: Iterable[str]) -> ReferenceModel:
         """The nodes of the original's piece at `at` whose results change with `reads`."""
         nodes = tuple(_readers(self._exact.pieces[at].nodes, {*reads}))
         if nodes not in self._some:
