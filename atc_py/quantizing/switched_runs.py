@@ -1,4 +1,4 @@
-"""Runs of a switched model: of its nodes those behind a switch that changed, and the chosen forms alone.
+"""Runs of a switched model: of its nodes those after a switch that changed, and the chosen forms alone.
 
 onnxruntime runs the model in parts. The nodes of a part depend on the same switches, so that its
 results are those of an earlier run on the sample in which these stood alike; what one form of a layer
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ class SwitchedRuns:
         self._model, self._outputs, self._is_cut = model, outputs, engine_of(choice) != "ort"
         self._names = [switch_name(at) for at in range(switches)]
         names = [*inputs, *self._names]
-        self._start = lambda: start_executor(choice, model, outputs, names, mark, self._kept)
+        self._start = partial(start_executor, choice, model, outputs, names, mark, self._kept)
         self._whole: Executor | None = self._start()
         self._parts: _Parts | None = None
         self._shapes: dict[str, tuple[int, ...]] | None = None

@@ -72,16 +72,15 @@ class RunningModel:
             AtcError: what the engine raises.
         """
         self._layers = model.layers
-        self._runs = SwitchedRuns(
-            model.executor,
-            model.path,
-            len(model.layers),
-            model.outputs,
-            model.inputs,
-            f".{os.getpid()}",
-        )
+        ports = model.outputs, model.inputs, f".{os.getpid()}"
+        with limited_threads(1):
+            self._runs = SwitchedRuns(model.executor, model.path, len(model.layers), *ports)
         if model.is_cut:
-            self._runs.cut()
+            self.cut()
+
+    def cut(self) -> None:
+        """Run in parts from now on, where that can be."""
+        self._runs.cut()
 
     def outputs(self, feeds: Feeds, on: Collection[str], sample: int) -> dict[str, NDArray[Any]]:
         """The outputs of a sample, which has that number, with the layers `on` on int8.

@@ -80,7 +80,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def test_a_trial_runs_what_changed(ran: Counter[str], tmp_path: Path) -> None:
-    """Nodes of chosen forms, behind the first switch that changed."""
+    """Nodes of chosen forms, after the first switch that changed."""
     with (
         switched(conv_network(tmp_path / "float.onnx")) as model,
         closing(RunningModel(model._replace(is_cut=True))) as running,
@@ -112,13 +112,14 @@ def test_long_runs_are_cut(tmp_path: Path) -> None:
     model = conv_network(tmp_path / "float.onnx")
     with calibrate(model, ArraySamples(SAMPLES), CalibrationOptions()) as found:
         trials = TrialModel(found, SAMPLES, "ort")
-        plain = trials.figures(trials.layers)
-        trials.expect(1)
-        assert not trials._model.is_cut
-        trials.expect(10**9)
-        assert trials._model.is_cut
-        assert trials.figures(trials.layers) == plain
+        figures, cut = [trials.figures(trials.layers)], []
+        for runs in (1, 10**9):
+            trials.expect(runs)
+            cut.append(trials._model.is_cut)
+            figures.append(trials.figures(trials.layers))
         trials.close()
+    assert cut == [False, True]
+    assert figures == figures[:1] * 3
 
 
 def test_simulator_keeps_what_did_not_change(ran: Counter[str], tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from atc_py.compare.paired_run import Original
 from atc_py.compare.reference import ReferenceModel
 from atc_py.compare.targets import reaches
 from atc_py.device.sim.numerics.rounding import round_to_grid
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.package.schema import OmModel
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.tensor.dtypes import DType
@@ -86,6 +87,7 @@ class ErrorModel:
         self._places = {name: at for at, node in enumerate(self._nodes) for name in node.writes}
         self._starts = [*accumulate((len(piece.nodes) for piece in reference.pieces), initial=0)]
         self._round: dict[DType, ReferenceModel] = {}
+        self._some: dict[tuple[OnnxNode, ...], ReferenceModel] = {}
         self._path: tuple[Sequence[int], list[ReferenceModel]] = (), []
         self._last: dict[tuple[DType, int], tuple[int, Feeds, dict[str, NDArray[Any]]]] = {}
         self._runs = [self._exact_values(feeds, run) for feeds, run in samples]
@@ -136,20 +138,18 @@ class ErrorModel:
     def _parts(self, places: Sequence[int], dtype: DType) -> list[ReferenceModel]:
         """From the first place to the end of the original's piece that has the last: nodes alone.
 
-        What is between and behind the places is the same in each dtype, and made once.
+        What is between and after the places is the same in each dtype, and made once.
         """
         rounded = self._rounded_model(dtype)
         parts = {at: rounded.cut([self._nodes[at : at + 1]]) for at in places}
         if self._path[0] != places:
             ends = [*places[1:], self._starts[bisect_right(self._starts, places[-1])]]
-            between = zip(places, ends, strict=True)
-            self._path = (
-                places,
-                [
-                    self._exact.cut([self._nodes[at + 1 : end]] if at + 1 < end else [])
-                    for at, end in between
-                ],
-            )
+            changed, between = set[str](), list[ReferenceModel]()
+            for at, end in zip(places, ends, strict=True):
+                changed.update(self._nodes[at].writes)
+                nodes = _readers(self._nodes[at + 1 : end], changed)
+                between.append(self._exact.cut([nodes] if nodes else []))
+            self._path = places, between
         return [part for pair in zip(parts.values(), self._path[1], strict=True) for part in pair]
 
     def _with_rounded(
@@ -164,7 +164,7 @@ class ErrorModel:
                     narrow = {name: _round(array, dtype) for name, array in feeds.items()}
                     made = part.run_piece(at, narrow)
                     changed |= {name: _round(array, dtype) for name, array in made.items()}
-                elif not changed.keys().isdisjoint(feeds):
+                else:
                     changed |= part.run_piece(at, feeds)
         return self._passed_on(sample, changed, bisect_right(self._starts, places[-1]), dtype)
 
@@ -187,16 +187,34 @@ class ErrorModel:
         result = {**changed}
         for at, piece in enumerate(pieces, start):
             if not result.keys().isdisjoint(piece.reads):
-                feeds = {name: result.get(name, self._runs[sample][name]) for name in piece.reads}
-                result |= self._exact.run_piece(at, feeds)
+                part = self._changed_part(at, result)
+                feeds = {n: result.get(n, self._runs[sample][n]) for n in part.pieces[0].reads}
+                result |= part.run_piece(0, feeds)
         result = {name: result[name] for name in self._outputs if name in result}
         self._last[dtype, sample] = start, changed, result
         return result
+
+    def _changed_part(self, at: int, reads: Iterable[str]) -> ReferenceModel:
+        """The nodes of the original's piece at `at` whose results change with `reads`."""
+        nodes = tuple(_readers(self._exact.pieces[at].nodes, {*reads}))
+        if nodes not in self._some:
+            self._some[nodes] = self._exact.cut([nodes])
+        return self._some[nodes]
 
     def _rounded_model(self, dtype: DType) -> ReferenceModel:
         if dtype not in self._round:
             self._round[dtype] = self._exact.with_floats(lambda array: _round(array, dtype))
         return self._round[dtype]
+
+
+def _readers(nodes: Iterable[OnnxNode], changed: set[str]) -> list[OnnxNode]:
+    """Those of `nodes` that depend on changed values, to which their results are added."""
+    found = []
+    for node in nodes:
+        if not changed.isdisjoint(node.reads):
+            changed.update(node.writes)
+            found.append(node)
+    return found
 
 
 def _same_bits(one: NDArray[Any], other: NDArray[Any]) -> bool:

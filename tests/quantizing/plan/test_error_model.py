@@ -91,7 +91,7 @@ def test_shares_are_those_of_runs_node_by_node(reference: ReferenceModel, dtype:
 
 
 def test_trials_run_little(reference: ReferenceModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing before a node; of the pieces behind its own nothing where a trial before did the same."""
+    """Nothing before a node; of the pieces after its own nothing where a trial before did the same."""
     ran: Counter[str] = Counter()
     run_piece = ReferenceModel.run_piece
 
