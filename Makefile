@@ -44,7 +44,7 @@ demo: $(VENV)/.base ## Read a line of text on the simulated NPU: fetch, convert,
 	@$(BIN)/python docs/demo.py $(OUT)
 
 # One BLAS thread a worker: the workers share the cores already. The tests of a file share what is
-# made once for them, so a worker takes whole files, in the order of their names.
+# made once for them, so a worker takes whole files, those beside tests/conftest.py first.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test: $(VENV)/.dev ## Run the tests; of long sweeps a sample

@@ -125,6 +125,10 @@ def test_help_loads_little() -> None:
     assert ours <= 12
 
 
+def test_launcher_of_a_program_loads_no_numpy() -> None:
+    assert "numpy" not in outcome_of(["exec", "--", "true"]).modules
+
+
 def test_check_loads_what_a_small_model_needs(small_model: Path) -> None:
     modules, ours = counts_of(["check", str(small_model)])
     assert modules <= 640

@@ -28,8 +28,8 @@ NOTHING = PackageContents("test", "sim")
 PIECE = CHUNK // 16
 """Bytes of a piece where its length matters and the memory that it takes does not."""
 
-LONG = 3 * PIECE // 2 + 7
-"""Elements of a constant whose last piece is a short one."""
+LONG = 3 * PIECE // 2 + 77
+"""Elements of a constant whose last piece is a short one, also in rows of 31."""
 
 
 def dense(count: int, scale: float = 1.0) -> DenseConst:

@@ -19,16 +19,19 @@ def require_sense(keywords: Mapping[str, Any], *, device: str, max_memory: str |
         AtcError: UNKNOWN_SOC, NO_BFLOAT16, BAD_OPTION, OPTIONS_EXCLUDE, UNKNOWN_PASS, BAD_SPEC,
             BAD_CONTROL_FILE, UNKNOWN_DEVICE, and errors of files.
     """
-    from atc_py.passes.precision.controls import check_soc
     from atc_py.target import find_soc
 
     options = parse_options("exec", CompileOptions, keywords)
     mode, precision = options.precision_mode, options.precision
-    check_soc(mode, find_soc(options.soc))
+    soc = find_soc(options.soc)
     _require_device(device)
     if max_memory is not None:
         parse_size(max_memory)
     # What is left out is sensible, and what it is compared with takes long to import.
+    if mode.is_bfloat16:
+        from atc_py.passes.precision.controls import check_soc
+
+        check_soc(mode, soc)
     if options.op_specs is not None or precision.operator_list != DEFAULT_LIST:
         from atc_py.spec import specifications
 
