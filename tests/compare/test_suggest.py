@@ -259,9 +259,9 @@ def test_lines_that_a_trial_refuses_are_no_candidates_from_then_on() -> None:
     )
     _Search._exclude_refused(search, NO_KERNEL.error(Text("none"), place=Place(node=1)))
     assert search._exclude.call_args.args[0] == {"n1"}
-    for code, node in ((NO_KERNEL, 0), (BAD_OPTION, 1)):
+    for code, at in ((NO_KERNEL, 0), (BAD_OPTION, 1)):
         with pytest.raises(AtcError):
-            _Search._exclude_refused(search, code.error(Text("other"), place=Place(node=node)))
+            _Search._exclude_refused(search, code.error(Text("other"), place=Place(node=at)))
     assert search._exclude.call_count == 1
 
 

@@ -105,8 +105,15 @@ def test_state_of_a_layer_of_one_direction_is_not_cut(tmp_path: Path) -> None:
     dims = {"x": (3, 2, 4), "h": (1, 2, 5), "w": (1, 5, 4), "r": (1, 5, 5)}
     arrays = {name: rng.normal(size=each).astype(np.float32) for name, each in dims.items()}
     feeds, constants = ({name: arrays[name] for name in names} for names in ("xh", "wr"))
-    order, attributes = ["x", "w", "r", "", "", "h"], {"hidden_size": 5, "activations": ["Relu"]}
-    model = one_node_model("RNN", feeds, 13, constants=constants, order=order, **attributes)
+    model = one_node_model(
+        "RNN",
+        feeds,
+        13,
+        constants=constants,
+        order=["x", "w", "r", "", "", "h"],
+        hidden_size=5,
+        activations=["Relu"],
+    )
     onnx.save(model, tmp_path / "model.onnx")
     atc_py.fix_model(tmp_path / "model.onnx", tmp_path / "fixed.onnx", simulate=False)
     nodes = [node.op_type for node in onnx.load(tmp_path / "fixed.onnx").graph.node]

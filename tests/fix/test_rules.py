@@ -18,7 +18,8 @@ import atc_py
 from atc_py.diag import AtcError
 from atc_py.fix.case import CaseGraph, CaseNode, Fed, RuleCase
 from atc_py.fix.context import RuleContext
-from atc_py.fix.rule import Exactness, FixRule, Purpose, load_rules, rule
+from atc_py.fix.rule import Exactness, FixRule, Purpose, load_rules
+from atc_py.fix.rule import rule as declare
 from atc_py.onnx_graph.reading.parser_breaks import broken_rules
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.results.fixing import Fixing
@@ -272,7 +273,7 @@ def test_two_rules_of_one_name_clash(monkeypatch: pytest.MonkeyPatch) -> None:
     def window_1d(_: RuleContext) -> str:
         return ""
 
-    register = rule(Exactness.EQUAL, example)
+    register = declare(Exactness.EQUAL, example)
     with pytest.raises(ValueError, match="two rules are called 'window-1d'"):
         register(window_1d)
     monkeypatch.delitem(known, "window-1d")

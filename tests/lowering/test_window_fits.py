@@ -155,7 +155,7 @@ def test_window_of_a_convolution_that_overhangs_by_its_stride_is_refused(tmp_pat
 def test_output_beyond_the_span_of_all_windows_is_refused_where_the_list_takes_it(
     tmp_path: Path,
 ) -> None:
-    shapes = {"kernel_shape": [3, 3], "output_shape": [6, 7]}
+    shapes: dict[str, Any] = {"kernel_shape": [3, 3], "output_shape": [6, 7]}
     node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], **shapes)
     weights = {"w": np.ones((2, 3, 3, 3), np.float32)}
     model = onnx_files.model([node], {"x": (FLOAT, [1, 2, 4, 4])}, ["y"], weights)

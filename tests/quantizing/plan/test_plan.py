@@ -274,10 +274,9 @@ def test_layers_on_int8_are_bisected_and_then_added_one_by_one(most: int, sizes:
     class Runs:
         """Trials that reach the target with `most` layers on int8."""
 
-        compilation = None
-        found = {ALL_NARROW: SimpleNamespace(model=None, seconds=1.0)}
-
         def __init__(self) -> None:
+            self.compilation = None
+            self.found = {ALL_NARROW: SimpleNamespace(model=None, seconds=1.0)}
             self.tried: list[int] = []
 
         @property
@@ -294,7 +293,7 @@ def test_layers_on_int8_are_bisected_and_then_added_one_by_one(most: int, sizes:
     models: Any = SimpleNamespace(
         layers=order, lines=lambda _, broad: broad, cheapest_first=lambda *_: order
     )
-    try_int8(runs, models, ALL_NARROW, [], 24, str)
+    try_int8(runs, models, ALL_NARROW, [], 24, lambda _: None)
     assert runs.tried == [8, *sizes]
 
 
