@@ -1,6 +1,8 @@
 """Which results of the device stand for which values of the original, through fusion and casts."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import onnx
@@ -8,6 +10,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
+from atc_py.compare.matching import _Matcher
+from atc_py.package.schema import OmNode, OmTensor
 from atc_py.results.layer import ErrorOrigin
 from atc_py.results.layer_comparison import LayerComparison
 from tests.compare.broken_networks import built, node
@@ -129,3 +133,23 @@ def test_origin_that_is_not_a_node_of_the_file_is_not_a_match(mode: str, tmp_pat
     done = compared(model, tmp_path, precision_mode=mode)
     assert {"Sin", "Cos", "Neg"} <= {layer.source_op for layer in done.layers}
     assert all(layer.figures.cosine > 0.9999 for layer in done.layers)
+
+
+def test_values_go_back_through_conversions_of_their_kind_alone() -> None:
+    kinds = ("float16", "float32", "int32", "float32")
+    tensors = [
+        OmTensor(
+            f"t{at}", kind, [4], "ND", stands_for=("y",) if at == 1 else ("z",) if at == 3 else ()
+        )
+        for at, kind in enumerate(kinds)
+    ]
+    steps = (
+        ("Cast", 0, 1, ("y",)),
+        ("Relu", 0, 1, ()),
+        ("Cast", 2, 3, ()),
+        ("TransData", 0, 3, ("z",)),
+    )
+    for op, source, target, names in steps:
+        nodes = [OmNode(op, "n", "aicore", [source], [target], {}, None, [])]
+        model: Any = SimpleNamespace(inputs=[], outputs=[], tensors=tensors, nodes=nodes)
+        assert _Matcher(model, [], [])._find_names()[source] == names

@@ -15,10 +15,13 @@ from onnx import TensorProto, helper
 import atc_py
 from atc_py.compare import trials_ahead
 from atc_py.compare.candidates import _added_error, find_candidates
-from atc_py.diag import AtcError
+from atc_py.compare.suggest import _Search
+from atc_py.diag import NO_KERNEL, AtcError, Place
+from atc_py.diag.codes import BAD_OPTION
 from atc_py.package.reader import open_model
 from atc_py.report.layers.suggestion import suggestion_blocks
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
+from atc_py.text import Text
 from tests.compare.broken_networks import BROKEN, Broken, built, node, slow_drift, tiny_layer_norm
 
 Array = np.ndarray
@@ -244,6 +247,22 @@ def test_node_without_a_float32_kernel_is_not_a_candidate(tmp_path: Path) -> Non
     assert (excluded.line, excluded.reason) == ("n_c", "no float32 kernel on this SoC")
     assert not found.reached
     assert "n_c" not in lines(found)
+
+
+def test_lines_that_a_trial_refuses_are_no_candidates_from_then_on() -> None:
+    origins = [SimpleNamespace(index=at, name=f"n{at}") for at in range(2)]
+    nodes = [SimpleNamespace(origins=[each], op="Relu", engine="aicore") for each in origins]
+    search: Any = SimpleNamespace(
+        _first=SimpleNamespace(model=SimpleNamespace(nodes=nodes)),
+        _candidates={"n1": 0},
+        _exclude=MagicMock(),
+    )
+    _Search._exclude_refused(search, NO_KERNEL.error(Text("none"), place=Place(node=1)))
+    assert search._exclude.call_args.args[0] == {"n1"}
+    for code, at in ((NO_KERNEL, 0), (BAD_OPTION, 1)):
+        with pytest.raises(AtcError):
+            _Search._exclude_refused(search, code.error(Text("other"), place=Place(node=at)))
+    assert search._exclude.call_count == 1
 
 
 def test_nodes_that_stand_alone_when_they_are_kept_are_candidates_too(tmp_path: Path) -> None:

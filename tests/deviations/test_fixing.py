@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import atc_py
 from atc_py.check.parser_rules import is_of_model
+from atc_py.fix.cann import _pads
 from atc_py.fix.rule import load_rules
 from tests.deviations.case import DeviationCase, all_cases
 from tests.deviations.test_deviations import MODE, ROWS, agree
@@ -54,6 +56,16 @@ def removed_rows() -> frozenset[str]:
 
 REMOVED = tuple(each for each in all_cases() if each.row in removed_rows())
 SAMPLED = some(REMOVED, 8)
+
+
+@pytest.mark.parametrize(("auto_pad", "larger_first"), [("SAME_UPPER", True), ("", False)])
+def test_larger_half_of_a_padding_is_where_the_parser_puts_it(
+    auto_pad: str, *, larger_first: bool
+) -> None:
+    context: Any = SimpleNamespace(text=lambda _name, _default: auto_pad)
+    halves = [[1, 1, 2], [0, 1, 1]]
+    first, last = halves if larger_first else halves[::-1]
+    assert _pads(context, [1, 2, 3]) == [*first, *last]
 
 
 def test_every_row_has_a_rule_or_a_reason() -> None:

@@ -8,9 +8,11 @@ import onnx
 from onnx import TensorProto, helper
 
 import atc_py
+from atc_py.fix.case import Fed, contrib_case
 from atc_py.onnx_graph.reading.read import read_model
 from tests.cli.test_fixed_origins import model as signals_with_a_choice
 from tests.end_to_end import one_node_model, run_with_onnxruntime
+from tests.fix.cases import write_case
 
 
 def test_mean_of_half_rows_stays_float32(tmp_path: Path) -> None:
@@ -208,3 +210,32 @@ def test_condition_longer_than_its_axis_is_cut_off(tmp_path: Path) -> None:
     assert not atc_py.fix_model(path, fixed, operator_list="base").left
     (found,) = run_with_onnxruntime(onnx.load(fixed), {"x": x}).values()
     np.testing.assert_array_equal(found, x[:, :1])
+
+
+def test_zero_points_of_columns_that_are_computed_are_subtracted(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    shapes = {"a": (3, 4), "b": (4, 5), "of_all": (), "of_columns": (5,)}
+    feeds = {name: np.array(rng.integers(0, 255, dims), np.uint8) for name, dims in shapes.items()}
+    path, fixed = tmp_path / "model.onnx", tmp_path / "fixed.onnx"
+    onnx.save(one_node_model("MatMulInteger", feeds, 10), path)
+    assert not atc_py.fix_model(path, fixed, operator_list="base", simulate=False).left
+    found, wanted = (run_with_onnxruntime(onnx.load(each), feeds) for each in (fixed, path))
+    np.testing.assert_array_equal(found["y0"], wanted["y0"])
+
+
+def test_cache_longer_than_the_past_is_left_where_it_is_returned(tmp_path: Path) -> None:
+    """A cache of 4 positions, 2 of which are the past; outputs have all of them."""
+    query, key, cache = Fed((1, 1, 32)), Fed((1, 1, 16)), Fed((1, 1, 4, 16))
+    lengths = (np.array([2], np.int32), np.array(3, np.int32))
+    heads = {"num_heads": 2, "kv_num_heads": 1}
+    case = contrib_case(
+        "GroupQueryAttention", query, key, key, cache, cache, *lengths, **heads, outputs=3
+    )
+    path = write_case(case, tmp_path / "model.onnx")
+    for absent in (1, 2):
+        model = onnx.load(path)
+        model.graph.node[0].output[absent] = ""
+        del model.graph.output[absent]
+        onnx.save(model, tmp_path / "some.onnx")
+        (left,) = atc_py.fix_model(tmp_path / "some.onnx", tmp_path / "fixed.onnx").left
+        assert "the cache holds no more than the past" in left.unfit[0][1]

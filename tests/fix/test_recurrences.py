@@ -8,6 +8,7 @@ import pytest
 from onnx import numpy_helper, parser
 
 import atc_py
+from tests.end_to_end import one_node_model
 from tests.fix.cases import write_case
 from tests.fix.draws import all_draws
 from tests.fix.test_control_flow import HEAD
@@ -96,3 +97,24 @@ def test_a_cell_with_closed_gates_is_judged_by_the_magnitude_of_its_states(tmp_p
         seeds=1,
     )
     assert done.left == ()
+
+
+def test_state_of_a_layer_of_one_direction_is_not_cut(tmp_path: Path) -> None:
+    """Slices are those of the three steps alone, though the state is computed."""
+    rng = np.random.default_rng(0)
+    dims = {"x": (3, 2, 4), "h": (1, 2, 5), "w": (1, 5, 4), "r": (1, 5, 5)}
+    arrays = {name: rng.normal(size=each).astype(np.float32) for name, each in dims.items()}
+    feeds, constants = ({name: arrays[name] for name in names} for names in ("xh", "wr"))
+    model = one_node_model(
+        "RNN",
+        feeds,
+        13,
+        constants=constants,
+        order=["x", "w", "r", "", "", "h"],
+        hidden_size=5,
+        activations=["Relu"],
+    )
+    onnx.save(model, tmp_path / "model.onnx")
+    atc_py.fix_model(tmp_path / "model.onnx", tmp_path / "fixed.onnx", simulate=False)
+    nodes = [node.op_type for node in onnx.load(tmp_path / "fixed.onnx").graph.node]
+    assert (nodes.count("Slice"), nodes.count("RNN")) == (3, 0)

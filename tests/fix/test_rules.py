@@ -17,7 +17,9 @@ import pytest
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.fix.case import CaseGraph, CaseNode, Fed, RuleCase
+from atc_py.fix.context import RuleContext
 from atc_py.fix.rule import Exactness, FixRule, Purpose, load_rules
+from atc_py.fix.rule import rule as declare
 from atc_py.onnx_graph.reading.parser_breaks import broken_rules
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.results.fixing import Fixing
@@ -262,3 +264,17 @@ def test_rules_with_bounds_state_boundary_cases() -> None:
     lacking = sorted(rule.name for rule in RULES if rule.name in bounded and not rule.boundary)
     assert not lacking, f"give these rules a `boundary=` at the end of what they require: {lacking}"
     assert len(bounded) >= 60
+
+
+def test_two_rules_of_one_name_clash(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = load_rules()
+    example = known["window-1d"].example
+
+    def window_1d(_: RuleContext) -> str:
+        return ""
+
+    register = declare(Exactness.EQUAL, example)
+    with pytest.raises(ValueError, match="two rules are called 'window-1d'"):
+        register(window_1d)
+    monkeypatch.delitem(known, "window-1d")
+    assert register(window_1d) is window_1d

@@ -184,7 +184,7 @@ def test_activations_by_default_are_those_of_the_operators(
 
 
 def test_layer_without_steps_returns_its_initial_state() -> None:
-    """In onnxruntime such an LSTM gives zeros, and such a GRU ends the process."""
+    # Without steps onnxruntime returns zeros for LSTM, and ends for GRU.
     for op, gates in GATES.items():
         operands: dict[str, Array] = {
             "x": normal(0, 2, 3),

@@ -10,6 +10,7 @@ import pytest
 from onnx import helper, shape_inference
 
 from atc_py import api
+from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_NODE
 from atc_py.lowering.windows import AxisWindow, transposed_pads
 from atc_py.onnx_graph.reading.read import read_model
@@ -149,6 +150,18 @@ def test_window_of_a_convolution_that_overhangs_by_its_stride_is_refused(tmp_pat
         lambda: api.convert(path, tmp_path / "model.om"), BAD_NODE
     ).diagnostics
     assert found.message == "Conv has a window that reaches over 5 elements, its axis H has 4"
+
+
+def test_output_beyond_the_span_of_all_windows_is_refused_where_the_list_takes_it(
+    tmp_path: Path,
+) -> None:
+    shapes: dict[str, Any] = {"kernel_shape": [3, 3], "output_shape": [6, 7]}
+    node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], **shapes)
+    weights = {"w": np.ones((2, 3, 3, 3), np.float32)}
+    model = onnx_files.model([node], {"x": (FLOAT, [1, 2, 4, 4])}, ["y"], weights)
+    path = onnx_files.save(model, tmp_path)
+    with pytest.raises(AtcError, match="the output 1x3x6x7 is larger than the span"):
+        api.convert(path, tmp_path / "model.om", operator_list="cann-9.0")
 
 
 def test_inference_counts_no_window_that_starts_in_the_last_padding(tmp_path: Path) -> None:

@@ -152,7 +152,9 @@ def test_other_readers_of_its_sums_are_refused(tmp_path: Path) -> None:
     for model in (returned, unary, pooled(count=20)):
         (check,) = atc_py.check_models(onnx_files.save(model, tmp_path)).models
         refused = [each for each in check.findings if each.standing is Standing.ERROR]
-        assert [(each.code, each.place.op_type) for each in refused] == [(UNSUPPORTED_FORM, "AveragePool")]
+        assert [(each.code, each.place.op_type) for each in refused] == [
+            (UNSUPPORTED_FORM, "AveragePool")
+        ]
 
 
 def test_codes_that_are_read_as_means_have_no_qdq_form(tmp_path: Path) -> None:

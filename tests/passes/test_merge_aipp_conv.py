@@ -1,5 +1,6 @@
 """AIPP in the launch of the first convolution, on SoCs where CANN has a rule for it."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,9 @@ import onnx.parser
 import pytest
 
 import atc_py
-from atc_py.passes.fusion.merge_aipp_conv import MergeAippConvPass
+from atc_py.ir.parser import parse_graph
+from atc_py.passes.fusion.merge_aipp_conv import MergeAippConvPass, _join
+from atc_py.target import find_soc
 
 CONFIG = """
 aipp_op {{ aipp_mode: {mode} input_format: RGB888_U8 {more}
@@ -97,6 +100,29 @@ def test_function_other_than_a_relu_becomes_a_launch_of_its_own(tmp_path: Path) 
     swish = "s = Sigmoid(c)\n r = Mul(c, s)"
     first, second, *_ = launches(tmp_path, network(tmp_path / "net.onnx", swish), "Ascend310P3")
     assert (first.split("+")[-1], second) == ("Conv2D", "Swish")
+
+
+@pytest.mark.parametrize(
+    ("functions", "scopes"),
+    [("Relu", [2, 2]), ("Relu Sigmoid", [2, 2, 0]), ("Sigmoid Tanh", [2, 3, 3])],
+)
+def test_functions_that_are_cut_off_share_a_scope_if_they_are_several(
+    functions: str, scopes: list[int]
+) -> None:
+    names = ["c", *functions.split()]
+    kind = "float16[1,16,8,8] ND"
+    lines = "".join(f"  %{name} = {name}(%{before}) : {kind}\n" for before, name in pairwise(names))
+    graph = parse_graph(f"""
+graph @g phase lowered {{
+  input %x : {kind}
+  const %w : float16[16,16,3,3] ND = splat 0.5
+  %c = Conv2D(%x, %w) {{pads=[1,1,1,1], strides=[1,1,1,1]}} : {kind}
+{lines}  output %{names[-1]}
+}}""")
+    for node in graph.nodes:
+        node.scope = 1
+    _join(graph, graph.nodes[:1], find_soc("Ascend310P3"))
+    assert [node.scope for node in graph.nodes] == scopes
 
 
 @pytest.mark.parametrize(

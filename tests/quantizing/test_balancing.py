@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from atc_py.diag import AtcError, Code
 from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
 from atc_py.quantizing.balancing import (
-    EPSILON,
     ChannelStatistics,
     _check_factors,
     _weight_noise,
     balance_of_strength,
     smoothing_factors,
 )
+from atc_py.quantizing.calibrate.value_range import EPSILON
 from tests.quantizing.calibrate.distributions import f32
 
 DATA, TAPS = f32([8, 0.5, 2, 0, 1]), f32([0.5, 0.5, 0, 0.4, 0.25])

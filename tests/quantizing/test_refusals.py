@@ -24,6 +24,7 @@ from atc_py.diag.codes import (
 )
 from atc_py.diag.diagnostic import Code
 from atc_py.quantizing.layers.float_model import FloatModel
+from atc_py.quantizing.layers.layers import STACKED_WEIGHTS, TRANSPOSED_DATA
 from tests.quantizing.float_networks import (
     Array,
     FloatSketch,
@@ -267,3 +268,20 @@ def test_nodes_of_other_domains_are_no_layers(tmp_path: Path) -> None:
     found = FloatModel(tmp_path / "model.onnx").found
     assert [layer.name for layer in found.layers] == ["h_MatMul"]
     assert not found.left
+
+
+def test_layers_are_left_for_the_form_of_their_operands(tmp_path: Path) -> None:
+    net = FloatSketch()
+    x = net.input("x", [2, 4, 4])
+    x = net.add("MatMul", [x, net.weight("stack", 2, 4, 4)], "h")
+    x = net.add("Reshape", [x, net.const("rows", np.array([8, 4], np.int64))], "r")
+    net.add("Gemm", [x, net.weight("w", 8, 4)], "y", transA=1)
+    left = FloatModel(net.save(tmp_path / "model.onnx", "y")).found.left
+    assert [reason for _, reason in left] == [STACKED_WEIGHTS, TRANSPOSED_DATA]
+
+
+def test_number_of_random_samples_is_positive(tmp_path: Path) -> None:
+    model = conv_network(tmp_path / "n.onnx")
+    with pytest.raises(AtcError, match="--random must be positive, found -1") as caught:
+        atc_py.quantize(model, tmp_path / "out.onnx", random=-1)
+    assert caught.value.diagnostics[0].code is BAD_OPTION

@@ -13,16 +13,19 @@ import pytest
 from onnx import TensorProto, parser
 
 import atc_py
+from atc_py.compare.reference import ReferenceModel
 from atc_py.cost.network import network_time
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.onnx_graph.reading.read import read_model
 from atc_py.package.reader import open_model
 from atc_py.quantizing.plan.assignment import ALL_NARROW, Assignment
-from atc_py.quantizing.plan.error_model import error_share, share_of_comparison
+from atc_py.quantizing.plan.error_model import ErrorModel, error_share, share_of_comparison
 from atc_py.quantizing.plan.moves import _belong
 from atc_py.quantizing.plan.plan_model import try_int8
 from atc_py.report.planning.tables import FORMATS, render_plan
 from atc_py.results.plan import DtypePlan
+from atc_py.tensor.dtypes import DType
 from atc_py.text import in_language
 from tests.compare.broken_networks import BROKEN, built, node
 from tests.quantizing.float_networks import FloatSketch, samples_of
@@ -207,6 +210,19 @@ def test_share_is_1_at_the_target() -> None:
     assert error_share(float("nan"), 0, {"cosine": 0.9}) == float("inf")
 
 
+def test_share_is_that_of_rounding_the_makers_of_values(tmp_path: Path) -> None:
+    """2048.5 in the middle is a step of float16 away, 0.5 of 2048.5; the other node is exact."""
+    x = np.full((1, 4), 2048, np.float32)
+    nodes = [node("Add", "x half", "middle"), node("Sub", "middle large", "y")]
+    constants = {"half": np.float32(0.5)[None], "large": np.float32(2044)[None]}
+    onnx.save(built(nodes, {"x": x}, constants), tmp_path / "model.onnx")
+    reference = ReferenceModel(read_model(tmp_path / "model.onnx"))
+    model = ErrorModel(reference, [{"x": x}], {"snr": 20.0})
+    assert model.share(["middle"], DType.FLOAT16) == pytest.approx(100 / 9**2)
+    assert model.share(["nothing"], DType.FLOAT16) == 0
+    assert model.share(["middle"], DType.FLOAT32) == 0
+
+
 @pytest.mark.parametrize(
     "fault", [{"stopped": "overflow"}, {"uncompared": ("y",)}, {"outputs": {}}]
 )
@@ -258,10 +274,9 @@ def test_layers_on_int8_are_bisected_and_then_added_one_by_one(most: int, sizes:
     class Runs:
         """Trials that reach the target with `most` layers on int8."""
 
-        compilation = None
-        found = {ALL_NARROW: SimpleNamespace(model=None, seconds=1.0)}
-
         def __init__(self) -> None:
+            self.compilation = None
+            self.found = {ALL_NARROW: SimpleNamespace(model=None, seconds=1.0)}
             self.tried: list[int] = []
 
         @property
@@ -278,7 +293,7 @@ def test_layers_on_int8_are_bisected_and_then_added_one_by_one(most: int, sizes:
     models: Any = SimpleNamespace(
         layers=order, lines=lambda _, broad: broad, cheapest_first=lambda *_: order
     )
-    try_int8(runs, models, ALL_NARROW, [], 24, str)
+    try_int8(runs, models, ALL_NARROW, [], 24, lambda _: None)
     assert runs.tried == [8, *sizes]
 
 
