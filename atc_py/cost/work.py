@@ -140,8 +140,11 @@ def bytes_read(operation: Operation, position: int, tensor: Tensor) -> int:
 def _passes(operation: Operation, count: float) -> Passes:
     largest = max(operation.tensors, key=lambda tensor: tensor.elements)
     # Sizes, axes and positions beside the data are not computed on.
-    computed = (largest, *operation.inputs[:1], *operation.outputs)
-    itemsize = max(tensor.dtype.itemsize for tensor in computed if tensor is not None)
+    itemsize = max(
+        tensor.dtype.itemsize
+        for tensor in operation.tensors
+        if tensor.elements == largest.elements or tensor.dtype.is_float
+    )
     rows = elements = largest.stored_elements
     in_rows = operation.row.family in ROWS_FAMILIES
     if (in_rows or operation.row.family == "reduce") and largest.stored is None:
