@@ -28,7 +28,7 @@ _OPENING = """# Estimates beside boards
 ```console
 $ atc-py profile first.onnx --input-shape "image:1,3,32,32" --soc Ascend310P3
 first on Ascend310P3
-  time        65.6 µs (between 37.4 µs and 111.5 µs)
+  time        65.6 µs (between 36.7 µs and 110.2 µs)
 ...
               time: 51 networks measured on Ascend310P3: 9 of 10 within 1.5x
 ...

@@ -87,7 +87,7 @@ BOUND = Case(
 """The physical limits: every figure of the row is reached and all data are in L2 if they fit."""
 
 _ON_310P = Factors(
-    cube=0.84, depthwise=0.3, vector=0.225, rows=0.76, bandwidth=0.82,
+    cube=0.82, depthwise=0.3, vector=0.225, rows=0.76, bandwidth=0.79,
     l2_cube=0.98, l2_vector=0.76, l2_moves=0.22, launch=2.5e-6, step=5e-6, run=40e-6,
     aicpu=2e8, aicpu_launch=60e-6,
 )  # fmt: skip
@@ -201,7 +201,7 @@ _NO_EVIDENCE = Evidence("", 0, 0.4, 2.5, 2.5)
 _EVIDENCE = {
     SocFamily.ASCEND310: Evidence("Ascend310", 21, 0.65, 1.65, 1.5),
     SocFamily.ASCEND310B: Evidence("Ascend310B1", 6, 0.7, 1.4, 1.35),
-    SocFamily.ASCEND310P: Evidence("Ascend310P3", 51, 0.57, 1.7, 1.5),
+    SocFamily.ASCEND310P: Evidence("Ascend310P3", 51, 0.56, 1.68, 1.5),
     SocFamily.ASCEND910B: Evidence("Ascend910B2", 58, 0.55, 1.75, 1.7, kernels=True),
 }
 
