@@ -36,9 +36,9 @@ class Estimate(msgspec.Struct, frozen=True):
     """Cost of a kernel; times are seconds.
 
     Attributes:
-        low: of figures of boards 5 % are quicker; never below `limit`.
+        low: of figures of boards 95 % are between this and `high`; never below `limit`.
         expected: with the free factors.
-        high: 5 % are slower.
+        high: see `low`.
         pipes: busy times of the busiest core, as expected.
         overhead: the part of what is expected in which no pipe works: the launch.
         bound: cube, vector, memory, on-chip, launch or aicpu: what takes longest.

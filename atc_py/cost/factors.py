@@ -22,8 +22,8 @@ class Cache(Enum):
 
     ALL: everything where a kernel's data fit, and else what kernels of the same run computed:
         cut into slices that go through several kernels, they need not leave the cache.
-    RESULTS: of what a kernel of the same run computed the share that the cache is of both
-        together: nearly all of a small result, half of one as large as the cache.
+    RESULTS: of what a kernel of the same run computed the share exp(-size / cache): nearly all
+        of a small result, a third of one as large as the cache.
     """
 
     ALL = "all"
@@ -87,8 +87,8 @@ BOUND = Case(
 """The physical limits: every figure of the row is reached and all data are in L2 if they fit."""
 
 _ON_310P = Factors(
-    cube=0.77, depthwise=0.3, vector=0.225, rows=0.76, bandwidth=0.79,
-    l2_cube=0.98, l2_vector=0.76, l2_moves=0.25, launch=2.5e-6, step=5e-6, run=40e-6,
+    cube=0.82, depthwise=0.3, vector=0.225, rows=0.76, bandwidth=0.79,
+    l2_cube=0.98, l2_vector=0.76, l2_moves=0.22, launch=2.5e-6, step=5e-6, run=40e-6,
     aicpu=2e8, aicpu_launch=60e-6,
 )  # fmt: skip
 
@@ -104,7 +104,7 @@ _ON_310B = replace(
 
 _ON_A2 = replace(
     _ON_310P, cube=0.7, depthwise=0.35, vector=0.43, rows=0.19, bandwidth=0.8,
-    l2_cube=0.89, l2_vector=0.46, launch=2.8e-6,
+    l2_cube=0.89, l2_vector=0.46, l2_moves=0.25, launch=2.8e-6,
 )  # fmt: skip
 
 _BY_FAMILY = {
@@ -182,8 +182,8 @@ class Evidence(Result, frozen=True):
         soc: that the figures are of; empty where the family has none.
         networks: that were measured, or single kernels where `kernels`.
         kernels: whether single kernels were measured, not networks.
-        low: 5 % of the figures are less than this times the estimate.
-        high: 5 % are more than this times the estimate.
+        low: lower end of the range, as a multiple of the estimate.
+        high: upper end; 95 % of the figures are between both.
         near: nine of ten are within this factor, to either side.
     """
 
@@ -201,7 +201,7 @@ _NO_EVIDENCE = Evidence("", 0, 0.4, 2.5, 2.5)
 _EVIDENCE = {
     SocFamily.ASCEND310: Evidence("Ascend310", 21, 0.65, 1.65, 1.5),
     SocFamily.ASCEND310B: Evidence("Ascend310B1", 6, 0.7, 1.4, 1.35),
-    SocFamily.ASCEND310P: Evidence("Ascend310P3", 51, 0.62, 1.85, 1.65),
+    SocFamily.ASCEND310P: Evidence("Ascend310P3", 51, 0.56, 1.68, 1.5),
     SocFamily.ASCEND910B: Evidence("Ascend910B2", 58, 0.55, 1.75, 1.7, kernels=True),
 }
 

@@ -7,7 +7,7 @@ as a handful. CANN does not publish them; the least is one, whatever the operato
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from math import prod
+from math import expm1, prod
 
 import msgspec
 
@@ -139,7 +139,12 @@ def bytes_read(operation: Operation, position: int, tensor: Tensor) -> int:
 
 def _passes(operation: Operation, count: float) -> Passes:
     largest = max(operation.tensors, key=lambda tensor: tensor.elements)
-    itemsize = max(tensor.dtype.itemsize for tensor in operation.tensors)
+    # Sizes, axes and positions beside the data are not computed on.
+    itemsize = max(
+        tensor.dtype.itemsize
+        for tensor in operation.tensors
+        if tensor.elements == largest.elements or tensor.dtype.is_float
+    )
     rows = elements = largest.stored_elements
     in_rows = operation.row.family in ROWS_FAMILIES
     if (in_rows or operation.row.family == "reduce") and largest.stored is None:
@@ -210,7 +215,7 @@ def _conv(operation: Operation) -> MatrixProduct:
     if data is None or filters is None:
         raise ValueError(Text("{name} has a missing operand", name=operation.row.name))
     if operation.row.name in TRANSPOSED:
-        return _transposed(operation, data, filters)
+        return _transposed(operation, data, filters, out)
     groups = operation.number("groups", 1)
     if operation.row.name == "DepthwiseConv2D":
         groups = data.shape[1]
@@ -244,13 +249,16 @@ def _diagonals(product: MatrixProduct, c0: int) -> MatrixProduct:
     )
 
 
-def _transposed(operation: Operation, data: Tensor, filters: Tensor) -> MatrixProduct:
-    # Each pixel of the data meets each element of the filter.
+def _transposed(operation: Operation, data: Tensor, filters: Tensor, out: Tensor) -> MatrixProduct:
+    """A convolution of the data with zeros between its pixels, whose products are computed too."""
     groups = max(1, operation.number("groups", 1))
-    channels = data.shape[1] // groups
+    kernel, channels = prod(filters.shape[2:]), data.shape[1] // groups
+    columns, pixels = filters.shape[1], data.elements // max(1, data.shape[1])
+    step = prod(operation.numbers("strides")[2:])
     return MatrixProduct(
-        groups, data.elements // max(1, data.shape[1]), channels, prod(filters.shape[1:]),
-        data.dtype, channels * data.dtype.itemsize,
+        groups, out.elements // max(1, out.shape[1]), kernel * channels, columns, data.dtype,
+        -(-channels * data.dtype.itemsize // step), window=(kernel, channels),
+        asked=groups * pixels * channels * kernel * columns,
     )  # fmt: skip
 
 
@@ -337,7 +345,7 @@ def _from_memory(transfers: Iterable[Transfer], soc: Soc, cache: Cache, everythi
         if cache is Cache.ALL:
             total += 0 if is_result or everything <= size else each.nbytes
         elif is_result:
-            total += each.nbytes * each.nbytes // (each.nbytes + size)
+            total += round(each.nbytes * -expm1(-each.nbytes / size))
         else:
             total += each.nbytes
     return total

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from atc_py.cost.estimate import Fit, estimate
 from atc_py.cost.factors import EXPECTED
 from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
-from atc_py.cost.work import work_of, work_on
+from atc_py.cost.work import memory_of, work_of, work_on
 from atc_py.system.structs import replace
 from atc_py.target import find_operator, find_soc, socs
 from atc_py.target.soc import rates_of
@@ -231,7 +231,28 @@ def test_convolutions_of_volumes_sum_up_all_slices_of_the_window() -> None:
     spread = operation("Conv3DTransposeD", [data, turned], back, strides=(1, 1, 2, 2, 2), groups=1)
     product = work_of(spread).product
     assert product is not None
-    assert (product.m, product.k, product.n) == (2 * 8 * 14 * 14, 32, 64 * 8)
+    # Zeros between the pixels of the data are multiplied, too, but nobody asked for those products.
+    assert (product.m, product.k, product.n) == (2 * 16 * 28 * 28, 8 * 32, 64)
+    assert product.macs == 2 * 8 * 14 * 14 * 32 * 64 * 8
+    assert product.row_bytes == 32 * 2 / 8
+
+
+def test_sizes_beside_the_data_do_not_widen_what_is_computed() -> None:
+    data, size = Tensor((1, 16, 8, 8), DType.FLOAT16), Tensor((2,), DType.INT32)
+    large = Tensor((1, 16, 16, 16), DType.FLOAT16)
+    passes = work_of(operation("ResizeNearestNeighborV2", [data, size], large)).passes
+    assert passes is not None
+    assert (passes.elements, passes.itemsize, passes.count) == (16 * 16 * 16, 2, 1)
+
+
+def test_cache_keeps_less_of_a_larger_result() -> None:
+    soc = find_soc("Ascend310P3")
+    for share in (0.25, 1.0, 3.0):
+        nbytes = int(share * soc.l2_kib * 1024)
+        moved = kernel([operation("Relu", [half := Tensor((nbytes // 2,), DType.FLOAT16)], half)])
+        memory = memory_of(moved, soc, EXPECTED)
+        assert soc.memory_rate is not None
+        assert memory.gm_read * soc.memory_rate == pytest.approx(nbytes * (1 - exp(-share)))
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.1])

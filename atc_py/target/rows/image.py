@@ -134,7 +134,7 @@ ROWS = (
         aicpu=columns("f64", "T i32 > T"),
         family="region",
         takes=Layout.SPATIAL,
-        passes=8.0,
+        passes=1.0,
     ),
     TargetOp(
         "SpaceToDepth",
