@@ -89,7 +89,6 @@ def _words() -> Iterator[str]:
     yield ""
     yield "- Networks of which one page states 2 to 3 times the time of similar ones (seresnext50 and seresnext101 at batch 32,"
     yield "  efficientnet_b5 at batch 1): nothing in the network explains it."
-    yield "- lresnet100e (1.5): PRelu in rows, with a TransData before and after each. The kernel of CANN 5 also reads NC1HWC0."
     yield "- Windows of attention (swin_base_384 1.5): pages replace parts of attention by kernels of their own."
     yield "- convnext, twins, beit (0.7): products with Gelu are half of their time; pages of BERT with the same products fit."
     yield "- Batch 64 of some networks takes half as long again for a sample than batch 32; others do not show it."

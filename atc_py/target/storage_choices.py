@@ -275,10 +275,10 @@ def _quant_choices(node: StoredNode, soc: Soc) -> _Choices:
     return (ROWS, blocks) if node.op in soc.storage.row_quants else (blocks,)
 
 
-def _alike_choices(node: StoredNode, soc: Soc) -> _Choices:
+def _alike_choices(node: StoredNode, _soc: Soc) -> _Choices:
     result = node.outputs[0].type
     choices = [ROWS]
-    if is_image(result) and node.op == SLOPED and SLOPED in soc.fix_pipe_functions:
+    if is_image(result) and node.op == SLOPED:
         choices.append(StorageChoice(IMAGES, (IMAGES, None), (IMAGES,)))  # slopes are of channels
     elif is_image(result):
         choices += _followed(node, IMAGES, lambda kind: _image_operand(kind, result))

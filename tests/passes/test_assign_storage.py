@@ -64,6 +64,27 @@ CANN += ["Ascend310B1", "Ascend910B3", "Ascend910_9391"]
 """A SoC of each family that has blocks of images."""
 
 
+SLOPES = """
+graph @g phase lowered {
+  input %x : float16[1,32,8,8] NCHW
+  const %w : float16[32,32,1,1] NCHW = splat 0.5
+  const %s : float16[32] ND = splat 0.25
+  %c = Conv2D(%x, %w) {strides=[1, 1, 1, 1], pads=[0, 0, 0, 0]} : float16[1,32,8,8] NCHW
+  %p = PRelu(%c, %s) : float16[1,32,8,8] NCHW
+  %y = Conv2D(%p, %w) {strides=[1, 1, 1, 1], pads=[0, 0, 0, 0]} : float16[1,32,8,8] NCHW
+  output %y
+}
+"""
+
+
+@pytest.mark.parametrize("soc", CANN)
+def test_slopes_of_channels_leave_images_in_blocks(soc: str) -> None:
+    graph = laid_out(SLOPES, soc=soc)
+    assert conversions(graph) == ["x: NCHW > NC1HWC0", "y: NC1HWC0 > NCHW"]
+    found = storages(graph)
+    assert (found["c"], found["p"], found["s"]) == ("NC1HWC0", "NC1HWC0", "ND")
+
+
 @pytest.mark.parametrize("soc", CANN)
 def test_depthwise_filters_are_fractals_with_a_group_for_each_channel(soc: str) -> None:
     """Check what the operator information of CANN 8.1 says: DepthwiseConv2D takes FRACTAL_Z.
