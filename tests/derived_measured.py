@@ -58,7 +58,7 @@ def measured_page() -> Iterator[str]:
         yield _summary(soc, of_soc)
     yield ""
     yield "Spread is one standard deviation of the logarithm. Factors are [those of the family](cost-model.md#factors); fitted"
-    yield "to seven of eight networks and judged on the others, spreads are x1.27, x1.28 and x1.26. Where two pages state one"
+    yield "to seven of eight networks and judged on the others, spreads are x1.26 on each SoC. Where two pages state one"
     yield "network, SoC and batch, they differ by 9 % or less in nine cases of ten. Of several batches the one that"
     shares = list(shares_of_best_batch())
     yield (
