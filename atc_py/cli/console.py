@@ -177,7 +177,7 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic], *, as_json: bool) -> No
 
 
 def print_refusal(error: AtcError, what: str, *, as_json: bool) -> int:
-    """Print why a model is not `what`, as converted: broken rules by rule, then how many errors.
+    """Print the findings that refused a model, and a closing line such as `not converted: 6 errors`.
 
     Returns:
         The exit status.

@@ -86,9 +86,9 @@ def _with_rules(
         if len(outcome.left) < len(best.left):
             best, rules = replace(outcome, ranges=options), ranged
     advice = _with_advice(check, best, shapes, values)
-    if best.left and check.hint_fits:
-        proposed = parse_input_shapes(check.shape_hint)
+    if best.left and check.hint_fits and check.shape_hint:
         with suppress(AtcError):
+            proposed = parse_input_shapes(check.shape_hint)
             outcome = best.again(fix_with(rules, proposed), ("--input-shape",))
             other_advice = _with_advice(check, outcome, proposed, values)
             advice = max(advice, other_advice, key=lambda each: each.fix.removed if each.fix else 0)

@@ -78,12 +78,12 @@ def gears_line(search: Search, best: Tried) -> str:
 
     Empty where the larger one does not fit, as where dims depend on each other, or is not tried.
     """
-    from atc_py.pipeline.proposal.search import mask_sums
+    from atc_py.pipeline.proposal.search import NUMBER, mask_sums
 
     if not best.is_proposal or not search.may_go_on or not best.values:
         return ""
     sums = dict(mask_sums(best.values))
-    varied = [d for d in best.values if not (d.is_batch or d in sums or d.name.isdecimal())]
+    varied = [d for d in best.values if not (d.is_batch or d in sums or NUMBER.fullmatch(d.name))]
     last = (varied or list(best.values))[-1]
     low, high = best.values[last], _LARGER * best.values[last]
     larger = {**best.values, last: high}

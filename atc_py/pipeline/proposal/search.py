@@ -33,7 +33,7 @@ _MOST_SUMS = 4
 _IMAGE_RANK = 4
 """Images have so many axes: batch, channels, and two or more along which windows slide."""
 
-_NUMBER = re.compile("[1-9][0-9]{0,8}")
+NUMBER = re.compile("[1-9][0-9]{0,8}")
 """Names of dims that exporters wrote for the dims themselves."""
 
 _CHANNEL_AXIS = {"Conv": 1, "Gemm": 1, "GRU": 2, "LSTM": 2, "MatMul": -1, "RNN": 2}
@@ -103,7 +103,7 @@ def mask_sums(
 def hints(view: SourceModel, dims: Sequence[OpenDim]) -> dict[OpenDim, int]:
     """Read dims off names that are numbers, and weights: a Conv has as many channels as its filter."""
     by_place = {place: dim for dim in dims for place in dim.places}
-    found = {dim: int(dim.name) for dim in dims if _NUMBER.fullmatch(dim.name)}
+    found = {dim: int(dim.name) for dim in dims if NUMBER.fullmatch(dim.name)}
     for place, value in filter(None, map(_dim_from_weights, view.all_nodes)):
         if place in by_place:
             found.setdefault(by_place[place], value)
