@@ -87,9 +87,8 @@ class ErrorModel:
         self._nodes = [node for piece in reference.pieces for node in piece.nodes]
         self._places = {name: at for at, node in enumerate(self._nodes) for name in node.writes}
         self._starts = [*accumulate((len(piece.nodes) for piece in reference.pieces), initial=0)]
-        # Each has weights of its own; the one used last is the last.
         self._some: dict[tuple[OnnxNode, ...], ReferenceModel] = {}
-        self._held = 0  # bytes of these weights
+        self._held = 0  # bytes of weights of `_some`, whose last part is the one used last
         self._path: tuple[Sequence[int], list[ReferenceModel]] = (), []
         self._last: dict[tuple[DType, int], tuple[int, Feeds, dict[str, NDArray[Any]]]] = {}
         self._runs = [self._exact_values(feeds, run) for feeds, run in samples]

@@ -119,13 +119,14 @@ def test_parts_of_pieces_have_a_bound_together(
     monkeypatch.setattr("atc_py.compare.reference._NODES", 10)
     tens = ReferenceModel(reference.file)
     names = [node.output_names[0] for node in tens.graph.nodes]
-    shares, most = [], []
+    shares: list[list[float]] = []
+    most = []
     for bound in (1 << 30, 500, 1):
         monkeypatch.setattr("atc_py.quantizing.plan.error_model.WEIGHT_BYTES", bound)
         errors, held = errors_of(tens), []
         shares.append([])
         for name in names:
-            shares[-1].append(errors.share((name,), DType.FLOAT16))
+            shares[-1].append(errors.share([name], DType.FLOAT16))
             sizes = [part.pieces[0].constant_bytes for part in errors._some.values()]
             held.append((len(sizes), sum(sizes)))
         most.append([max(figures) for figures in zip(*held, strict=True)])
