@@ -185,8 +185,7 @@ class ComparisonSession:
 
     def few_runs(self, most: int) -> Iterator[tuple[Feeds, Original]]:
         """Yield the same with runs of the original; what was recorded does not run."""
-        for at, feeds in zip(evenly(self.count, most), self.few_feeds(most), strict=True):
-            yield from ((feeds, run) for _, run in self._runs_at([at]))
+        yield from ((feeds, run) for _, feeds, run in self._runs_at(evenly(self.count, most)))
 
     def judged(self, judging: int | None = None) -> TrialSamples:
         """At most `judging` samples, None for all, with the original's outputs.
@@ -198,7 +197,7 @@ class ComparisonSession:
         """
         folder = Path(mkdtemp(dir=self._folder))
         positions = self._judging(judging)
-        for at, run in self._runs_at([at for at in positions if at not in self._outputs]):
+        for at, _, run in self._runs_at([at for at in positions if at not in self._outputs]):
             outputs = self._reference.outputs
             self._outputs[at] = recorded_outputs(run, outputs, folder / f"outputs{at}")
         runs = [self._outputs[at] for at in positions]
@@ -209,15 +208,16 @@ class ComparisonSession:
         """The positions of at most so many samples at even distances; None for all."""
         return evenly(self.count, self.count if most is None else most)
 
-    def _runs_at(self, positions: Collection[int]) -> Iterator[tuple[int, Original]]:
+    def _runs_at(self, positions: Collection[int]) -> Iterator[tuple[int, Feeds, Original]]:
         """Yield some samples, each with a run of the original; what was recorded does not run."""
         recorded = dict(zip(evenly(self.count, _RECORDED), self._recorded or (), strict=False))
-        for at in positions:
-            if at in recorded:
-                yield at, recorded[at][1]
+        for at in filter(recorded.get, positions):
+            feeds, run = recorded[at]
+            yield at, self._originals(feeds), run
         missing = [at for at in positions if at not in recorded]
         for at, feeds in zip(missing, self._feeds(missing) if missing else (), strict=True):
-            yield at, ReferenceRun(self._reference, self._originals(feeds))
+            fed = self._originals(feeds)
+            yield at, fed, ReferenceRun(self._reference, fed)
 
     def trials(self, judging: int | None = None) -> Trials:
         """Trials that are judged by at most `judging` samples; None for all."""

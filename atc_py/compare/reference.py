@@ -86,7 +86,6 @@ class ReferenceModel:
         weight_bytes: int = WEIGHT_BYTES,
         fed_bytes: int | None = None,
         amendment: Amendment | None = None,
-        piece_nodes: int = _NODES,
     ) -> None:
         """Cut a model into pieces.
 
@@ -95,7 +94,6 @@ class ReferenceModel:
             weight_bytes: bytes of weights of a piece, unless one node has more.
             fed_bytes: size from which weights are fed, not held by the engines; None for none.
             amendment: values that its runs take from elsewhere.
-            piece_nodes: nodes of a piece.
         """
         self.file, self.path = file, file.path
         self.form = ""
@@ -124,7 +122,7 @@ class ReferenceModel:
         )
         self._engines: dict[Piece, str] = {}
         self._parts: dict[int, tuple[Piece, ...]] = {}
-        self.pieces = self._pieces_of(weight_bytes, piece_nodes)
+        self.pieces = self._pieces_of(weight_bytes)
 
     def with_amendment(self, amendment: Amendment) -> ReferenceModel:
         """Copy the model; runs of the copy take some values from `amendment`."""
@@ -132,21 +130,20 @@ class ReferenceModel:
         result.form, result.nodes, result.bound = self.form, self.nodes, self.bound
         return result
 
-    def with_floats(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> ReferenceModel:
-        """The model to be cut, each float initializer replaced by `change`."""
-        return self._with(_weights=changed_floats(self._weights, change))
+    def cut(
+        self,
+        groups: Iterable[Sequence[OnnxNode]],
+        change: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
+    ) -> ReferenceModel:
+        """The model in other pieces: one for each group of nodes, of what others read.
 
-    def cut(self, groups: Iterable[Sequence[OnnxNode]]) -> ReferenceModel:
-        """The model in other pieces: one for each group of nodes, of what others read."""
+        `change` replaces each float initializer.
+        """
+        weights = self._weights if change is None else changed_floats(self._weights, change)
         writes = ((group, self._read_by_others(group)) for group in groups)
-        return self._with(
-            pieces=tuple(Piece(g, self._weights, w, self._settings) for g, w in writes)
-        )
-
-    def _with(self, **attributes: object) -> ReferenceModel:
-        """A copy whose pieces have not run yet."""
+        pieces = tuple(Piece(g, weights, w, self._settings) for g, w in writes)
         result = copy(self)
-        vars(result).update(attributes, _engines={}, _parts={})
+        vars(result).update(pieces=pieces, _weights=weights, _engines={}, _parts={})
         return result
 
     def _read_by_others(self, group: Sequence[OnnxNode]) -> tuple[str, ...]:
@@ -293,7 +290,7 @@ class ReferenceModel:
             return results
         raise NotRunError(SEMICOLON.join(reasons))
 
-    def _pieces_of(self, weight_bytes: int, most_nodes: int) -> tuple[Piece, ...]:
+    def _pieces_of(self, weight_bytes: int) -> tuple[Piece, ...]:
         """All nodes, in pieces; one piece where values cannot pass between pieces.
 
         A piece ends with the node of an amended value, so that its readers come in a later one.
@@ -309,7 +306,7 @@ class ReferenceModel:
                 for name in node.input_names
                 if name in self._weights
             )
-            if ended or len(pieces[-1]) == most_nodes or held + size > weight_bytes:
+            if ended or len(pieces[-1]) == _NODES or held + size > weight_bytes:
                 pieces.append([])
                 held = 0
             pieces[-1].append(node)

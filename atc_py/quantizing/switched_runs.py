@@ -1,4 +1,4 @@
-"""Runs of a switched model: of its nodes those after a switch that changed, and the chosen forms alone.
+"""Runs of a switched model; each computes only what depends on a switch that changed.
 
 onnxruntime runs the model in parts. The nodes of a part depend on the same switches, so that its
 results are those of an earlier run on the sample in which these stood alike; what one form of a layer
@@ -21,6 +21,7 @@ from atc_py.compare.reference import ReferenceModel
 from atc_py.device.sim.execution.kept_results import KeptResults
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, nodes_for
 from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.rewriting.total_nodes import DRAWN
 from atc_py.quantizing.executors import Executor, engine_of, start_executor
 from atc_py.quantizing.layers.measured import switch_name
 
@@ -28,8 +29,6 @@ Arrays = Mapping[str, NDArray[Any]]
 
 Form = tuple[str, bool]
 """One of two forms: the value that a switch chooses, and whether with the switch on."""
-
-_DRAWING = frozenset({"Bernoulli", "Dropout", "Multinomial"})
 
 
 class SwitchedRuns:
@@ -61,7 +60,7 @@ class SwitchedRuns:
     def cut(self) -> None:
         """Run in parts from now on, where the engine is onnxruntime and the model can be cut.
 
-        It pays in many runs: parts start one by one.
+        It pays in many runs: parts start one by one. Each switch must choose one value.
         """
         if self._is_cut:
             return
@@ -106,7 +105,8 @@ class SwitchedRuns:
 
 def _can_be_cut(model: ReferenceModel) -> bool:
     return model.can_be_amended and not any(
-        node.op_type in _DRAWING or node.op_type.startswith("Random") for node in model.graph.nodes
+        node.op_type in DRAWN or (node.op_type == "Dropout" and any(node.input_names[2:]))
+        for node in model.graph.nodes
     )
 
 
@@ -204,7 +204,8 @@ def _groups(
         found.update(dict.fromkeys(node.writes, switches))
         if node.writes[0] not in choices:
             groups.setdefault((switches, forms[node.writes[0]]), []).append(node)
-    # A part reads those of fewer switches, and one for a form that of the same for all.
+    # A part reads those of fewer switches, and one for a form that of the same for all: as a switch
+    # chooses one value, readers of that value depend on more switches than its forms do.
     order = sorted(groups, key=lambda group: (group[0].bit_count(), group[1] is not None))
     return [
         (

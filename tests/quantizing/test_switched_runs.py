@@ -108,6 +108,25 @@ def test_samples_of_another_shape_run_whole(ran: Counter[str], tmp_path: Path) -
         assert len(found["y"]) == len(SAMPLES)
 
 
+@pytest.mark.parametrize("inputs", [("flat",), ("flat", "ratio", "training")])
+def test_models_that_draw_are_not_cut(
+    inputs: tuple[str, ...], ran: Counter[str], tmp_path: Path
+) -> None:
+    """Dropout draws only where an input tells it to train."""
+    net = FloatSketch()
+    x = net.input("x", ["batch", 3, 16, 16])
+    net.add("Flatten", [x], "flat")
+    net.const("ratio", np.float32(0))
+    net.const("training", np.ones((), np.bool_))
+    net.add("MatMul", [net.add("Dropout", inputs, "kept"), net.weight("w", 768, 5)], "y")
+    with (
+        switched(net.save(tmp_path / "float.onnx", "y")) as model,
+        closing(RunningModel(model._replace(is_cut=True))) as running,
+    ):
+        running.outputs(SAMPLES[0], (), 0)
+    assert bool(ran["Dropout"]) == (len(inputs) == 1)
+
+
 def test_long_runs_are_cut(tmp_path: Path) -> None:
     model = conv_network(tmp_path / "float.onnx")
     with calibrate(model, ArraySamples(SAMPLES), CalibrationOptions()) as found:

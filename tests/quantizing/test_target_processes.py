@@ -3,7 +3,6 @@
 import os
 import signal
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -47,11 +46,10 @@ def test_processes_find_the_same(executor: str, tmp_path: Path) -> None:
 
 
 def test_processes_are_used_where_they_are_asked_for() -> None:
-    trials: Any = SimpleNamespace(layers=("conv",), seconds=0.0)
-    with _processes(trials, 1, 2) as executor:
+    with _processes(0.0, 2) as executor:
         assert executor is not None
-    for jobs in (1, None):
-        with _processes(trials, 1, jobs) as executor:
+    for seconds, jobs in ((1e9, 1), (0.0, None)):
+        with _processes(seconds, jobs) as executor:
             assert executor is None
 
 

@@ -8,6 +8,7 @@ the file's dtypes, and the outputs are compared with those of an exact run. No t
 import math
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from atc_py.compare.candidates import line_of
 from atc_py.compare.measure import Measure
 from atc_py.compare.paired_run import Original
-from atc_py.compare.reference import ReferenceModel
+from atc_py.compare.reference import WEIGHT_BYTES, ReferenceModel
 from atc_py.compare.targets import reaches
 from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.onnx_graph.graph import OnnxNode
@@ -86,8 +87,8 @@ class ErrorModel:
         self._nodes = [node for piece in reference.pieces for node in piece.nodes]
         self._places = {name: at for at, node in enumerate(self._nodes) for name in node.writes}
         self._starts = [*accumulate((len(piece.nodes) for piece in reference.pieces), initial=0)]
-        self._round: dict[DType, ReferenceModel] = {}
         self._some: dict[tuple[OnnxNode, ...], ReferenceModel] = {}
+        self._held = 0  # bytes of weights of `_some`, whose last part is the one used last
         self._path: tuple[Sequence[int], list[ReferenceModel]] = (), []
         self._last: dict[tuple[DType, int], tuple[int, Feeds, dict[str, NDArray[Any]]]] = {}
         self._runs = [self._exact_values(feeds, run) for feeds, run in samples]
@@ -140,8 +141,8 @@ class ErrorModel:
 
         What is between and after the places is the same in each dtype, and made once.
         """
-        rounded = self._rounded_model(dtype)
-        parts = {at: rounded.cut([self._nodes[at : at + 1]]) for at in places}
+        change = partial(_round, dtype=dtype)
+        parts = [self._exact.cut([self._nodes[at : at + 1]], change) for at in places]
         if self._path[0] != places:
             ends = [*places[1:], self._starts[bisect_right(self._starts, places[-1])]]
             changed, between = set[str](), list[ReferenceModel]()
@@ -150,7 +151,7 @@ class ErrorModel:
                 nodes = _readers(self._nodes[at + 1 : end], changed)
                 between.append(self._exact.cut([nodes] if nodes else []))
             self._path = places, between
-        return [part for pair in zip(parts.values(), self._path[1], strict=True) for part in pair]
+        return [part for pair in zip(parts, self._path[1], strict=True) for part in pair]
 
     def _with_rounded(
         self, sample: int, places: Sequence[int], parts: Iterable[ReferenceModel], dtype: DType
@@ -173,8 +174,8 @@ class ErrorModel:
     ) -> dict[str, NDArray[Any]]:
         """Changed values passed on through the original's pieces from `start` on.
 
-        A trial that changes them as the one before it did makes the same of them: rounding and
-        moving data commute.
+        Where the changed values equal those of the previous trial in every bit, its result is
+        returned.
         """
         pieces = self._exact.pieces[start:]
         read = {name for piece in pieces for name in piece.reads}.union(self._outputs)
@@ -197,14 +198,15 @@ class ErrorModel:
     def _changed_part(self, at: int, reads: Iterable[str]) -> ReferenceModel:
         """The nodes of the original's piece at `at` whose results change with `reads`."""
         nodes = tuple(_readers(self._exact.pieces[at].nodes, {*reads}))
-        if nodes not in self._some:
-            self._some[nodes] = self._exact.cut([nodes])
-        return self._some[nodes]
-
-    def _rounded_model(self, dtype: DType) -> ReferenceModel:
-        if dtype not in self._round:
-            self._round[dtype] = self._exact.with_floats(lambda array: _round(array, dtype))
-        return self._round[dtype]
+        part = self._some.pop(nodes, None)
+        if part is None:
+            part = self._exact.cut([nodes])
+            self._held += part.pieces[0].constant_bytes
+            while self._held > WEIGHT_BYTES and self._some:
+                oldest = self._some.pop(next(iter(self._some)))
+                self._held -= oldest.pieces[0].constant_bytes
+        self._some[nodes] = part
+        return part
 
 
 def _readers(nodes: Iterable[OnnxNode], changed: set[str]) -> list[OnnxNode]:

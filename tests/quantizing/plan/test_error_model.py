@@ -50,7 +50,7 @@ class NodeByNode:
         self._nodes, self._dtype, self._outputs = reference.graph.nodes, dtype, reference.outputs
         groups = [[node] for node in self._nodes]
         self._plain = reference.cut(groups)
-        self._narrow = reference.with_floats(lambda array: rounded(array, dtype)).cut(groups)
+        self._narrow = reference.cut(groups, lambda array: rounded(array, dtype))
 
     def share(self, values: tuple[str, ...]) -> float:
         """The share of the allowed error with the makers of `values` in the dtype."""
@@ -110,6 +110,30 @@ def test_trials_run_little(reference: ReferenceModel, monkeypatch: pytest.Monkey
         seen.append((ran["nodes"] // len(FEEDS), ran["calls"] // len(FEEDS)))
     # The 22nd node, 10 more of its piece, and the second piece; then without that; the last alone.
     assert seen == [(11 + 18, 3), (10, 2), (9, 2), (1, 1)]
+
+
+def test_parts_of_pieces_have_a_bound_together(
+    reference: ReferenceModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights of the parts that stay are within it, but for those of one; shares are the same."""
+    monkeypatch.setattr("atc_py.compare.reference._NODES", 10)
+    tens = ReferenceModel(reference.file)
+    names = [node.output_names[0] for node in tens.graph.nodes]
+    shares: list[list[float]] = []
+    most = []
+    for bound in (1 << 30, 500, 1):
+        monkeypatch.setattr("atc_py.quantizing.plan.error_model.WEIGHT_BYTES", bound)
+        errors, held = errors_of(tens), []
+        shares.append([])
+        for name in names:
+            shares[-1].append(errors.share([name], DType.FLOAT16))
+            sizes = [part.pieces[0].constant_bytes for part in errors._some.values()]
+            held.append((len(sizes), sum(sizes)))
+        most.append([max(figures) for figures in zip(*held, strict=True)])
+    assert shares == shares[:1] * 3
+    (all_parts, weights), (some, bounded), (one, _) = most
+    assert all_parts > some > one == 1
+    assert weights > 500 >= bounded
 
 
 def test_another_number_of_results_is_no_error_within_the_target(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, parser
 
 import atc_py
-from atc_py.compare.reference import ReferenceModel
+from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.cost.network import network_time
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION
@@ -217,7 +217,8 @@ def test_share_is_that_of_rounding_the_makers_of_values(tmp_path: Path) -> None:
     constants = {"half": np.float32(0.5)[None], "large": np.float32(2044)[None]}
     onnx.save(built(nodes, {"x": x}, constants), tmp_path / "model.onnx")
     reference = ReferenceModel(read_model(tmp_path / "model.onnx"))
-    model = ErrorModel(reference, [{"x": x}], {"snr": 20.0})
+    run = ReferenceRun(reference, {"x": x})
+    model = ErrorModel(reference, [({"x": x}, run)], {"snr": 20.0})
     assert model.share(["middle"], DType.FLOAT16) == pytest.approx(100 / 9**2)
     assert model.share(["nothing"], DType.FLOAT16) == 0
     assert model.share(["middle"], DType.FLOAT32) == 0
