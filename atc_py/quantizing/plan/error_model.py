@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from atc_py.compare.candidates import line_of
 from atc_py.compare.measure import Measure
 from atc_py.compare.paired_run import Original
-from atc_py.compare.reference import WEIGHT_BYTES, ReferenceModel
+from atc_py.compare.reference import ReferenceModel
 from atc_py.compare.targets import reaches
 from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.onnx_graph.graph import OnnxNode
@@ -27,6 +27,11 @@ from atc_py.results.layer_comparison import LayerComparison
 from atc_py.tensor.dtypes import DType
 
 _LEAST = 1e-30
+
+HELD_BYTES = 128 << 20
+"""Weights of parts that are kept for the next trials; an engine takes up to twice as much memory.
+With 1 GiB a plan of a 64 MB model took 1 GB in place of 655 MB, and as much time.
+"""
 
 
 def error_share(cosine: float, snr: float, targets: Mapping[str, float]) -> float:
@@ -202,7 +207,7 @@ class ErrorModel:
         if part is None:
             part = self._exact.cut([nodes])
             self._held += part.pieces[0].constant_bytes
-            while self._held > WEIGHT_BYTES and self._some:
+            while self._held > HELD_BYTES and self._some:
                 oldest = self._some.pop(next(iter(self._some)))
                 self._held -= oldest.pieces[0].constant_bytes
         self._some[nodes] = part

@@ -122,7 +122,7 @@ def test_parts_of_pieces_have_a_bound_together(
     shares: list[list[float]] = []
     most = []
     for bound in (1 << 30, 500, 1):
-        monkeypatch.setattr("atc_py.quantizing.plan.error_model.WEIGHT_BYTES", bound)
+        monkeypatch.setattr("atc_py.quantizing.plan.error_model.HELD_BYTES", bound)
         errors, held = errors_of(tens), []
         shares.append([])
         for name in names:
