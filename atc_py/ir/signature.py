@@ -20,8 +20,7 @@ class Signature:
 
     def faults(self, node: Node) -> list[Text]:
         operands = [] if self.has_operands(node) else list(self._operand_faults(node))
-        attributes = [] if self.has_attributes(node) else self._attribute_faults(node)
-        return operands + attributes
+        return operands + self._attribute_faults(node)
 
     def has_operands(self, node: Node) -> bool:
         """True if the operands of `node` are right in number and none is missing.
@@ -36,13 +35,6 @@ class Signature:
         if known is None:
             known = self._counts[counts] = not any(self._operand_faults(node))
         return known
-
-    def has_attributes(self, node: Node) -> bool:
-        """True if the attributes of `node` are those of the row, and none is missing."""
-        given, tests = node.attributes, self._tests
-        if not all(name in given for name in self._required):
-            return False
-        return all(name in tests and tests[name](value) for name, value in given.items())
 
     def _operand_faults(self, node: Node) -> Iterator[Text]:
         row = self.row

@@ -67,7 +67,9 @@ def test_pass_that_fails_on_a_faulty_graph_gives_its_faults(
         del next(node for node in graph.nodes if node.op == "TransposeD").attributes["perm"]
     else:
         monkeypatch.setattr(manager, "_run", Mock(side_effect=ValueError("wrong")))
-    with pytest.raises(AtcError if is_faulty else ValueError, match="perm" if is_faulty else "wrong"):
+    with pytest.raises(
+        AtcError if is_faulty else ValueError, match="perm" if is_faulty else "wrong"
+    ):
         run_passes(graph, CONTEXT)
 
 
