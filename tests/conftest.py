@@ -92,6 +92,7 @@ def _verify_changed_graphs(patch: pytest.MonkeyPatch) -> None:
     unchanged: list[Graph] = []
 
     def watched(row: PassRow, graph: Graph, context: PassContext) -> manager.PassRun:
+        unchanged.clear()
         done = run(row, graph, context)
         unchanged[:] = [] if done.changes or row.ensures is not None else [graph]
         return done

@@ -13,18 +13,14 @@ class Signature:
 
     def __init__(self, row: TargetOp) -> None:
         self.row = row
-        self._attributes = {attribute.name: attribute for attribute in row.attributes}
-        self._tests = {each.name: ATTRIBUTE_TYPES[each.type] for each in row.attributes}
-        self._required = [
-            attribute.name for attribute in row.attributes if attribute.default is None
-        ]
-        self._needed = frozenset(self._required)
+        self._types = {each.name: each.type for each in row.attributes}
+        self._tests = {name: ATTRIBUTE_TYPES[kind] for name, kind in self._types.items()}
+        self._required = [each.name for each in row.attributes if each.default is None]
         self._counts: dict[tuple[int, int], bool] = {}
 
     def faults(self, node: Node) -> list[Text]:
         operands = [] if self.has_operands(node) else list(self._operand_faults(node))
-        attributes = [] if self.has_attributes(node) else self._attribute_faults(node)
-        return operands + attributes
+        return operands + self._attribute_faults(node)
 
     def has_operands(self, node: Node) -> bool:
         """True if the operands of `node` are right in number and none is missing.
@@ -40,16 +36,6 @@ class Signature:
             known = self._counts[counts] = not any(self._operand_faults(node))
         return known
 
-    def has_attributes(self, node: Node) -> bool:
-        """True if the attributes of `node` are those of the row, and none is missing."""
-        given, tests = node.attributes, self._tests
-        if not given.keys() >= self._needed:
-            return False
-        for name, value in given.items():
-            if name not in tests or not tests[name](value):
-                return False
-        return True
-
     def _operand_faults(self, node: Node) -> Iterator[Text]:
         row = self.row
         yield from _check_side(Text("input"), node.inputs, row.inputs, row.input_at)
@@ -58,14 +44,13 @@ class Signature:
     def _attribute_faults(self, node: Node) -> list[Text]:
         found, given = [], node.attributes
         for name, value in given.items():
-            attribute = self._attributes.get(name)
-            if attribute is None:
-                allowed = ", ".join(self._attributes) or Text("none")
+            if name not in self._tests:
+                allowed = ", ".join(self._tests) or Text("none")
                 text = Text("{op} has no attribute {name}; it has {known}")
                 found.append(text.with_values(op=node.op, name=name, known=allowed))
             elif not self._tests[name](value):
                 text = Text("attribute {name} must be of type {type}, found {value}")
-                found.append(text.with_values(name=name, type=attribute.type, value=repr(value)))
+                found.append(text.with_values(name=name, type=self._types[name], value=repr(value)))
         missing = [name for name in self._required if name not in given]
         return found + [Text("attribute {name} must be given", name=name) for name in missing]
 

@@ -66,7 +66,11 @@ def run_passes(
             continue
         if context.only_atc_passes and not row.in_atc:
             continue
-        runs.append(_run(row, graph, context))
+        try:
+            runs.append(_run(row, graph, context))
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            verify_graph(graph, rules)  # a graph that was faulty already is the better reason
+            raise
         done = graph.phase is until
         if verify or done or (at_phases and row.ensures is not None):
             verify_graph(graph, rules)

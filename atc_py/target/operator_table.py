@@ -74,7 +74,6 @@ JOINED_IN_PLACE = "PhonyConcat"
 
 
 @lru_cache(maxsize=1024)
-@lru_cache(maxsize=1024)
 def is_view(op: str) -> bool:
     """True if operator `op` shows its first input's data, or all of them, and launches no kernel."""
     row = find_operator(op)

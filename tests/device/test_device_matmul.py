@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.kernel import Call, find_kernel
+from atc_py.device.sim.primitives.blocks import with_row
 from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from tests.device.models import Attributes, random_array, run_operator
@@ -80,6 +81,18 @@ def test_product_with_itself_is_that_with_an_equal_matrix(shape: tuple[int, ...]
     kernel.run(Call(node, (x, x), (itself,)))
     kernel.run(Call(node, (x, x.copy()), (equal,)))
     assert itself.tobytes() == equal.tobytes()
+
+
+@pytest.mark.parametrize(("rows", "length"), [(6, 5), (7, 5), (4, 3000), (1, 5), (0, 5), (3, 0)])
+def test_row_is_added_and_repeated_only_if_short(rows: int, length: int) -> None:
+    values, row = random_array(1, (rows, length)), random_array(2, (length,))
+    expected = values + row
+    launch = with_row(np.add, values, row, is_fixed=True)
+    if not 1 < rows <= 2048 // max(length, 1):
+        row[:] = np.nan
+        expected[:] = np.nan
+    launch()
+    np.testing.assert_array_equal(values, expected)
 
 
 def test_sum_over_nothing_is_the_bias() -> None:

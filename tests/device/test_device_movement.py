@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atc_py.device.sim.kernels.movement import _turning
 from atc_py.tensor.dtypes import DType
 from tests.device.models import Attributes, random_array, run_operator
 from tests.device.onnx_oracle import Onnx, compare
@@ -27,6 +28,15 @@ def test_transpose_agrees_with_onnxruntime(shape: list[int], data: st.DataObject
         Onnx("Transpose", {"perm": perm}), "TransposeD", [random_array(1, shape)], {"perm": perm},
         DTYPES,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", [4096, 5000])
+def test_transposition_of_many_columns_is_made_of_a_few_thousand_copies(rows: int) -> None:
+    narrow = np.zeros((1, 1), np.int8)
+    turned = np.lib.stride_tricks.as_strided(narrow, (2, 300_000), (1, rows), writeable=False)
+    copies = list(_turning(np.broadcast_to(narrow, turned.shape), turned))
+    assert 1 < len(copies) <= 4096
+    assert sum(source.shape[-1] for _, source in copies) == 300_000
 
 
 @given(shape=SHAPE, data=st.data())

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -55,6 +55,22 @@ def test_graph_is_verified_at_its_end_and_where_phases_end(
         monkeypatch.delenv(manager.PHASES_VARIABLE)
     run_passes(parse_graph(TEXT), CONTEXT)
     assert verified == (list(Phase) if often else [Phase.PLACED])
+
+
+@pytest.mark.parametrize("is_faulty", [False, True])
+def test_pass_that_fails_on_a_faulty_graph_gives_its_faults(
+    is_faulty: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(manager.PHASES_VARIABLE)
+    graph = parse_graph(TEXT)
+    if is_faulty:
+        del next(node for node in graph.nodes if node.op == "TransposeD").attributes["perm"]
+    else:
+        monkeypatch.setattr(manager, "_run", Mock(side_effect=ValueError("wrong")))
+    with pytest.raises(
+        AtcError if is_faulty else ValueError, match="perm" if is_faulty else "wrong"
+    ):
+        run_passes(graph, CONTEXT)
 
 
 def test_disabled_pass_does_not_run() -> None:

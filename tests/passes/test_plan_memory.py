@@ -61,6 +61,15 @@ def test_value_takes_what_the_graph_engine_gives_it(nbytes: int, taken: int) -> 
     assert wrong == ["the memory plan must add 0 bytes to each value, found 32"]
 
 
+def test_proof_is_kept_only_of_a_sound_plan() -> None:
+    graph = placed(f"%y = TransposeD(%x) {{perm=[0,1]}} : {F16} engine=aicore", "output %y")
+    assert graph.memory is not None
+    assert graph.proof is not None
+    graph.memory = replace(graph.memory, bound=graph.memory.bound + 1)
+    assert list(unsound_places(graph, 512))
+    assert graph.proof is None
+
+
 @in_one_item("soc", socs(), ids=lambda soc: soc.name)
 def test_every_soc_of_cann_adds_what_the_graph_engine_adds(soc: Soc) -> None:
     """Check `sim`, which adds nothing, beside all others."""

@@ -21,11 +21,12 @@ from atc_py.text import Text
 def unsound_places(
     graph: Graph, alignment: int, padding: int = 0
 ) -> Iterator[tuple[Node | None, Text]]:
-    """Yield the faults of the plan of `graph`, each with the node concerned; its proof is then there.
+    """Yield the faults of the plan of `graph`, with the node concerned, and keep its proof if sound.
 
     `graph` is in phase placed. Offsets must be multiples of `alignment` bytes, and `padding` bytes
     follow each value.
     """
+    graph.proof = None
     if graph.memory is None:
         yield None, Text("a graph of phase placed must have a memory plan, found none")
         return
@@ -42,8 +43,9 @@ def unsound_places(
     for value in missing:
         yield value.producer, Text("the memory plan has no place for %{v}", v=value.name)
     if not missing:
-        graph.proof = prove(placement_of(graph, graph.memory))
-        for position, message in graph.proof.faults:
+        proof = prove(placement_of(graph, graph.memory))
+        graph.proof = None if proof.faults else proof
+        for position, message in proof.faults:
             yield None if position is None else values[position].producer, message
 
 

@@ -1,6 +1,7 @@
 """Chooses dtypes and engine of every node as the precision mode says, and inserts casts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TypeAlias
 
 from atc_py.diag import Code, Sink
@@ -141,10 +142,9 @@ class _Assignment:
         if value.type.dtype is dtype:
             return value
         reason = "output-type" if given else Text("the model's own dtype")
+        text = Text("output {name} is {dtype}: {reason}")
         return self._cast(
-            value,
-            dtype,
-            Text("output {name} is {dtype}: {reason}", name=name, dtype=dtype.value, reason=reason),
+            value, dtype, partial(text.with_values, name=name, dtype=dtype.value, reason=reason)
         )
 
     def _assign(self, node: Node) -> None:
@@ -237,9 +237,8 @@ class _Assignment:
             dtype = choice.inputs[position]
             taken = value
             if value.type.dtype is not dtype:
-                taken = self._casts.get((value, dtype)) or self._cast(
-                    value, dtype, _reason(node, dtype, choice.engine, rule)
-                )
+                reason = partial(_reason, node, dtype, choice.engine, rule)
+                taken = self._cast(value, dtype, reason)
             node.set_input(position, taken)  # also the same one: uses come in the order of nodes
         for value, dtype in zip(node.outputs, choice.outputs, strict=True):
             if value.type.dtype is not dtype:
@@ -260,13 +259,13 @@ class _Assignment:
         """Equal dtypes as one object: all nodes are on record, and many are alike."""
         return self._sides.setdefault(sides, sides)
 
-    def _cast(self, value: Value, dtype: DType, reason: str) -> Value:
+    def _cast(self, value: Value, dtype: DType, reason: Callable[[], Text]) -> Value:
         """`value` as `dtype`; one Cast serves all users, the first is its reason."""
         key = (value, dtype)
         if key not in self._casts:
             result = self._casts[key] = insert_cast(self._graph, value, dtype, self._context.soc)
             if result.producer is not None:
-                self._context.decisions.casts[result.producer.name] = reason
+                self._context.decisions.casts[result.producer.name] = reason()
         return self._casts[key]
 
     def _warn(self, node: Node, code: Code, request: DtypeRequest) -> None:

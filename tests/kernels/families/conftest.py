@@ -43,8 +43,8 @@ HEADERS = ("runner.h", "kernel_operator.h", "cpu_kernel.h", "cpu_kernel_utils.h"
 """All headers of the host that kernels include."""
 
 
-FLAGS = tuple("-O0" if flag == "-O1" else flag for flag in toolchain._FLAGS)
-"""Those of the command, but that the compiler does not optimize."""
+FLAGS = tuple("-Og" if flag == "-O1" else flag for flag in toolchain._FLAGS)
+"""Those of the command, but that the compiler does not optimize for long."""
 
 
 MOST_KEPT = 400

@@ -44,9 +44,11 @@ _PARTS = 4
 """Parts for each worker, so that a slow one does not hold up the rest."""
 
 _BUFFER = 1024
-"""Elements of numpy's buffers. Rows that are apart, or as many repeated numbers, are copied into
-them, so many rows at a time as they hold; only longer rows are read where they are, which takes less
-than half the time of such a copy from some 320 elements on.
+"""Elements of numpy's buffers.
+
+numpy copies strided or broadcast rows into these buffers; rows longer than a buffer are read in
+place, which is faster from some 320 elements on. Sums of strided views over several axes depend on
+the buffer in the last bits, so kernels reduce contiguous arrays.
 """
 
 

@@ -165,7 +165,8 @@ def _part(
         values = _cut(sums, axis, slice(part.start - piece.start, part.stop - piece.start))
         if bias is not None:
             row = bias if axis != -1 else bias[piece]
-            launches.append(with_row(np.add, values, row, is_fixed=call.fixed >= {2}))
+            is_fixed = not terms and call.fixed >= {2}
+            launches.append(with_row(np.add, values, row, is_fixed=is_fixed))
         if call.finishing is not None:
             where = (..., part, *place[2:])
             launches.append(call.finishing(values, (out.shape, where)))

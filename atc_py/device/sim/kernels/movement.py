@@ -23,6 +23,9 @@ _NEAR = 3 * 1024 * 1024 // 2
 _TOGETHER, _APART = 16, 32
 """Columns that are read at once where all fall on the same places of a cache, and beyond that."""
 
+_COPIES = 4096
+"""Copies at most that make a transposition: each is kept from one run to the next."""
+
 
 def _reshape_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape that the second input gives.
@@ -186,6 +189,7 @@ def _turning(out: NDArray[Any], turned: NDArray[Any]) -> Copies:
         wide = _TOGETHER
     elif apart > turned.itemsize and apart * count > _NEAR:
         wide = _APART
+    wide = max(wide, -(-count // _COPIES))
     if wide >= count:
         return [(out, turned)]
     parts = [(..., slice(start, start + wide)) for start in range(0, count, wide)]

@@ -183,8 +183,9 @@ class _Block:
             return self._round_positive
         if x.size <= _FEW and kind is not Kind.POSITIVE:
             return partial(_convert, x, scratch.view(np.float16)[: x.size], out)
-        finite = {Kind.ANY: self._bound_any(), Kind.SUMS: self._round_sums}
-        steps, dot = finite.get(kind, self._round_positive), x.dot
+        steps, dot = self._round_sums if kind is Kind.SUMS else self._round_positive, x.dot
+        if kind is Kind.ANY:
+            steps = self._bound_any()
 
         def launch() -> None:
             if float(dot(x)) < _SAFE_SQUARES or np.abs(x).max() < _OVERFLOW:

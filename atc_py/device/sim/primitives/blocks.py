@@ -172,11 +172,11 @@ def with_row(
 
     numpy copies short rows that it repeats. One that is the same in every launch is repeated here.
     """
-    rows, most = values.size // row.size, _ROW // row.size
-    if is_fixed and values.flags.c_contiguous:
-        some = next((count for count in range(most, 1, -1) if rows % count == 0), 1)
-        row = np.tile(row, some)
-        values = values.reshape(-1, row.size)
+    if is_fixed and values.size and values.flags.c_contiguous:
+        rows, most = values.size // row.size, _ROW // row.size
+        some = next((count for count in range(min(most, rows), 1, -1) if rows % count == 0), 1)
+        if some > 1:
+            row, values = np.tile(row, some), values.reshape(-1, row.size * some)
     return partial(function, values, row, values)
 
 

@@ -59,7 +59,7 @@ def kept(array: NDArray[Any]) -> NDArray[Any]:
 
 
 _LONG = 64
-"""Elements of a row from which on the place of the largest is found much faster than itself."""
+"""Least length of a row for which argmax and take are much faster than maximum.reduce."""
 
 _PLAIN = SoftmaxSteps(kept, kept, kept)
 

@@ -14,7 +14,7 @@ from atc_py.package.node_view import NodeError, NodeView
 from atc_py.text import Text
 
 _SHORT = 48
-"""Elements in a row up to which to copy it takes much longer for each than to copy a long one."""
+"""Rows of at most so many elements take much longer per element to copy than long ones."""
 
 
 class Tap(msgspec.Struct, frozen=True):
@@ -228,8 +228,8 @@ def unrolling(
 ) -> list[Launch]:
     """Launches that copy `taps`, as `taps_of` has them, to `columns`.
 
-    Pieces of short rows, or of every n-th element, are copied for one row of the window alone. All
-    rows of a tap are one after the other then, from where they are copied for the other rows.
+    Short or strided rows are first gathered for each column of the window; its rows are then copied
+    from there in long pieces.
     """
     *lead, height, width, rows, count = taps.shape
     down = window.height
