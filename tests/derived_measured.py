@@ -57,9 +57,9 @@ def measured_page() -> Iterator[str]:
         of_soc = [each for each in table if each.soc == soc and not each.of_other_kernels]
         yield _summary(soc, of_soc)
     yield ""
-    yield "Spread is one standard deviation of the logarithm. Factors are [those of the family](cost-model.md#factors); fitted"
-    yield "to seven of eight networks and judged on the others, spreads are x1.26 on each SoC. Where two pages state one"
-    yield "network, SoC and batch, they differ by 9 % or less in nine cases of ten. Of several batches the one that"
+    yield "Spread is one standard deviation of the logarithm. Factors are [those of the family](cost-model.md#factors),"
+    yield "where the spreads on networks not fitted to stand too. Where two pages state one network, SoC and batch, they"
+    yield "differ by 9 % or less in nine cases of ten. Of several batches the one that"
     shares = list(shares_of_best_batch())
     yield (
         f"`atc-py profile --batch` calls best is the best one on the board in {shares.count(1)} of {len(shares)} networks, and "

@@ -36,9 +36,8 @@ class Estimate(msgspec.Struct, frozen=True):
     """Cost of a kernel; times are seconds.
 
     Attributes:
-        low: of figures of boards 95 % are between this and `high`; never below `limit`.
+        low, high: ends of the range that holds 95 % of boards' figures; `low` is never below `limit`.
         expected: with the free factors.
-        high: see `low`.
         pipes: busy times of the busiest core, as expected.
         overhead: the part of what is expected in which no pipe works: the launch.
         bound: cube, vector, memory, on-chip, launch or aicpu: what takes longest.

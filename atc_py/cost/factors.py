@@ -22,8 +22,8 @@ class Cache(Enum):
 
     ALL: everything where a kernel's data fit, and else what kernels of the same run computed:
         cut into slices that go through several kernels, they need not leave the cache.
-    RESULTS: of what a kernel of the same run computed the share exp(-size / cache): nearly all
-        of a small result, a third of one as large as the cache.
+    RESULTS: of what a kernel of the same run computed the share exp(-size / cache), an empirical
+        law: nearly all of a small result, a third of one as large as the cache.
     """
 
     ALL = "all"
@@ -176,7 +176,7 @@ PIPES = Pipes.__struct_fields__
 
 
 class Evidence(Result, frozen=True):
-    """Figures of boards beside estimates with built-in factors, each of networks not fitted to.
+    """Figures of boards beside estimates with factors fitted to other networks, on A2 other kernels.
 
     Attributes:
         soc: that the figures are of; empty where the family has none.

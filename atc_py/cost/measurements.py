@@ -345,8 +345,8 @@ def _launch(
     """
     attributes: tuple[tuple[str, object], ...] = ()
     if row.family == "conv" and inputs[0] is not None:
-        strides = ("strides", _strides(inputs[0], outputs[0]))
-        attributes = (strides, ("groups", _groups(row, inputs[0], inputs[1])))
+        ends = (outputs[0], inputs[0]) if row.name in TRANSPOSED else (inputs[0], outputs[0])
+        attributes = (("strides", _strides(*ends)), ("groups", _groups(row, inputs[0], inputs[1])))
     elif row.family == "matmul" and inputs[0] is not None:
         attributes = _turned(row, inputs[0], inputs[1], outputs[0])
     operation = Operation(row, tuple(inputs), tuple(outputs), attributes)
@@ -373,10 +373,10 @@ def _groups(row: TargetOp, data: Tensor, filters: Tensor | None) -> int:
     return blocks_of(data.shape[1], filters.shape[1])
 
 
-def _strides(data: Tensor, out: Tensor) -> tuple[int, ...]:
-    """Strides of a convolution, by the dims before and after."""
-    pairs = zip(data.shape[2:], out.shape[2:], strict=True)
-    return (1, 1, *(max(1, round(before / after)) for before, after in pairs))
+def _strides(large: Tensor, small: Tensor) -> tuple[int, ...]:
+    """Strides of a convolution, by the dims before and after, or after and before if transposed."""
+    pairs = zip(large.shape[2:], small.shape[2:], strict=True)
+    return (1, 1, *(max(1, round(more / less)) for more, less in pairs))
 
 
 def _turned(

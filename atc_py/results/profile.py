@@ -17,8 +17,7 @@ from atc_py.text import Text
 _ALIKE = 0.02
 """Share by which throughputs differ that estimates do not tell apart.
 
-On boards the batch that is chosen so is the best one in 33 of 70 networks, and reaches 96 % of the
-best one's throughput; without it 30 and 95 %.
+docs/measured.md says how often the batch that is chosen so is the best one on boards.
 """
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.cost.calibration import FactorModel, factor_logs, fitted_factors
-from atc_py.cost.factors import EXPECTED, expected_case
+from atc_py.cost.factors import EXPECTED, evidence_of, expected_case
 from atc_py.cost.network import launches_time
 from atc_py.cost.operation import LaunchGroup
 from atc_py.cost.reading import launches_of
@@ -89,14 +89,17 @@ def _aipp(folder: Path, shape: tuple[int, ...]) -> Path:
     return path
 
 
-def summary(errors: Sequence[float] | NDArray[np.float64]) -> str:
-    """Return mean and spread of estimated over measured time, in words."""
+def summary(errors: Sequence[float] | NDArray[np.float64], soc: str) -> str:
+    """Return mean and spread of estimated over measured time, and the share inside the range."""
     logs = np.asarray(errors)
     near = [f"{np.mean(np.abs(logs) < np.log(limit)):.0%} within {limit}x" for limit in (1.3, 1.5)]
-    ends = np.exp(-np.quantile(logs, [0.95, 0.05]))
+    ends = np.exp(-np.quantile(logs, [0.975, 0.025]))
+    evidence = evidence_of(find_soc(soc))
+    inside = np.mean((np.exp(-logs) >= evidence.low) & (np.exp(-logs) <= evidence.high))
     return (
         f"{len(logs)} figures: mean {np.exp(logs.mean()):.2f}, spread x{np.exp(logs.std()):.2f}, "
-        f"{', '.join(near)}, 5 % below {ends[0]:.2f} and above {ends[1]:.2f} of the estimate"
+        f"{', '.join(near)}, {inside:.0%} from {evidence.low:g} to {evidence.high:g} of the estimate, "
+        f"95 % from {ends[0]:.2f} to {ends[1]:.2f}"
     )
 
 
@@ -134,8 +137,8 @@ def by_kind() -> Iterator[str]:
         others[out] = model.errors(logs)[out]
     plain = model.errors(factor_logs(EXPECTED.factors))
     builtin = model.errors(factor_logs(expected_case(soc).factors))
-    yield f"{soc.name} built in: {summary(builtin)}"
-    yield f"  fitted to other kernels: {summary(others)}"
+    yield f"{soc.name} built in: {summary(builtin, soc.name)}"
+    yield f"  fitted to other kernels: {summary(others, soc.name)}"
     yield "  root mean square error: factors of 310P, built in, fitted to others"
     names = np.array([launch.operations[0].row.name for launch, _ in measured])
     for name in sorted(set(names)):
@@ -171,10 +174,10 @@ def main(folder: Path, *, write: bool) -> None:
                 groups.setdefault(figure.network, []).append((figure, kernels))
         model = _model(soc, [each for pairs in groups.values() for each in pairs])
         builtin = expected_case(find_soc(soc)).factors
-        click.echo(f"{soc} built in: {summary(model.errors(factor_logs(builtin)))}")
+        click.echo(f"{soc} built in: {summary(model.errors(factor_logs(builtin)), soc)}")
         factors = fitted_factors(model, find_soc(soc), pull=PULL)
-        click.echo(f"  refitted: {summary(model.errors(factor_logs(factors)))}")
-        click.echo(f"  fitted to other networks: {summary(list(_on_others(soc, groups)))}")
+        click.echo(f"  refitted: {summary(model.errors(factor_logs(factors)), soc)}")
+        click.echo(f"  fitted to other networks: {summary(list(_on_others(soc, groups)), soc)}")
         values = (f"{name} {value:.3g}" for name, value in factors.as_json().items())
         click.echo(f"  {', '.join(values)}")
     for line in by_kind():

@@ -164,6 +164,12 @@ def test_table_is_read_with_shapes_that_follow(tmp_path: Path) -> None:
     assert found[3].launch.operations[0].numbers("strides") == (1, 1, 2, 2)
 
 
+def test_strides_of_a_transposed_convolution_follow_from_its_result(tmp_path: Path) -> None:
+    line = 'Conv2DTransposeD,"1,16,4,4;16,3,2,2",float16,4,"1,3,8,12"'
+    done = read_measurements(table(tmp_path, *[line] * 4))[0].launch.operations[0]
+    assert done.numbers("strides") == (1, 1, 2, 3)
+
+
 def test_tensors_have_as_many_elements_as_a_shape_may(tmp_path: Path) -> None:
     found = read_measurements(table(tmp_path, *['Relu,"1048576,1048576",float16,1e7,'] * 4))
     assert found[0].launch.operations[0].outputs[0].shape == (1 << 20, 1 << 20)

@@ -1,5 +1,6 @@
 """Estimates against the physical limits, and against larger kernels."""
 
+import random
 from math import exp, prod
 
 import pytest
@@ -245,14 +246,57 @@ def test_sizes_beside_the_data_do_not_widen_what_is_computed() -> None:
     assert (passes.elements, passes.itemsize, passes.count) == (16 * 16 * 16, 2, 1)
 
 
-def test_cache_keeps_less_of_a_larger_result() -> None:
+def share_kept(size: float) -> float:
+    """Return the share of a result that L2 keeps, by its size in L2 caches."""
     soc = find_soc("Ascend310P3")
-    for share in (0.25, 1.0, 3.0):
-        nbytes = int(share * soc.l2_kib * 1024)
-        moved = kernel([operation("Relu", [half := Tensor((nbytes // 2,), DType.FLOAT16)], half)])
-        memory = memory_of(moved, soc, EXPECTED)
-        assert soc.memory_rate is not None
-        assert memory.gm_read * soc.memory_rate == pytest.approx(nbytes * (1 - exp(-share)))
+    data = Tensor((int(size * soc.l2_kib * 512),), DType.FLOAT16)
+    memory = memory_of(kernel([operation("Relu", [data], data)]), soc, EXPECTED)
+    assert soc.memory_rate is not None
+    return 1 - memory.gm_read * soc.memory_rate / data.nbytes
+
+
+def test_cache_keeps_less_of_a_larger_result() -> None:
+    shares = [share_kept(2.0**power) for power in range(-10, 11)]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] == pytest.approx(1, abs=0.01)
+    assert shares[-1] == pytest.approx(0, abs=0.01)
+
+
+def drawn(size: float, *, writes: bool) -> float:
+    """Return the share of a result that a cache which replaces lines at random still has.
+
+    Args:
+        size: of the result, in caches; it is written and then read in the same order.
+        writes: whether the reader writes as much as it reads, or nothing.
+    """
+    cache = [-1] * 20000
+    chance = random.Random(1)  # noqa: S311  (lines of a cache)
+    lines = range(int(size * len(cache)))
+    held: set[int] = set()
+
+    def take(line: int) -> None:
+        at = chance.randrange(len(cache))
+        held.discard(cache[at])
+        held.add(line)
+        cache[at] = line
+
+    for line in lines:
+        take(line)
+    found = 0
+    for line in lines:
+        found += line in held
+        if line not in held:
+            take(line)
+        if writes:
+            take(len(lines) + line)
+    return found / len(lines)
+
+
+@pytest.mark.parametrize("size", [0.25, 0.5, 1.0, 2.0])
+def test_cache_keeps_what_random_replacement_would_between_readers_that_write_and_do_not(
+    size: float,
+) -> None:
+    assert drawn(size, writes=True) < share_kept(size) < drawn(size, writes=False)
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.1])
