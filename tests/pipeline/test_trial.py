@@ -66,9 +66,9 @@ def test_node_without_a_kernel_apart_from_the_rest_is_looked_at_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lowered: list[int]
 ) -> None:
     original = run_passes
-    runs: list[Phase | None] = []
+    runs: list[Phase] = []
 
-    def refusing(graph: Graph, context: PassContext, *, until: Phase | None = None) -> object:
+    def refusing(graph: Graph, context: PassContext, *, until: Phase = Phase.PLACED) -> object:
         runs.append(until)
         if len(runs) == 1:
             context.decisions.refused.append(
