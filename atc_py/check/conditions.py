@@ -153,13 +153,16 @@ class NodesBefore:
 
         A branch gets what it reads from its If, and so none of them.
         """
-        fed = [bool(tensor and tensor.dims) and tensor in self._inputs for tensor in node.inputs]
-        if node.scope or spec is None or not any(fed):
+        if node.scope or spec is None or not spec.deviations:
             return frozenset()
         rules = (row.unless for row in spec.deviations)
         asked = {rule.fed for rule in rules if isinstance(rule, PartGiven)}
-        pairs = zip(spec.inputs, fed, strict=False)
-        return frozenset(row.name for row, there in pairs if there and row.name in asked)
+        pairs = zip(spec.inputs, node.inputs, strict=False) if asked else ()
+        return frozenset(
+            row.name
+            for row, tensor in pairs
+            if row.name in asked and tensor and tensor.dims and tensor in self._inputs
+        )
 
     def _first(self, node: SourceNode, key: tuple[str, str, str]) -> SourceNode | None:
         """The first node that sets an attribute before a node, or may."""
