@@ -128,8 +128,10 @@ def twinned() -> Iterator[None]:
             found = run_on_ort(model, fed)
             if found is not None:
                 _require_same(model, found, expected)
-                called = run_functions(model, fed)
-                _require_same(model, called, {name: expected[name] for name in called})
+                # onnxruntime 1.32 ends the process where it loads Add in a function of nothing.
+                if all(array.size for array in fed.values()):
+                    called = run_functions(model, fed)
+                    _require_same(model, called, {name: expected[name] for name in called})
         return expected
 
     SimModel.__init__, SimBackend.run = made, ran  # type: ignore[method-assign]
