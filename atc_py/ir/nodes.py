@@ -45,6 +45,10 @@ class Origin(msgspec.Struct, frozen=True):
     op_type: str  # its ONNX operator
 
 
+_FEW = 8
+"""Names up to which a tuple is copied for one more."""
+
+
 class Value:
     """A tensor in the graph: a graph input, an output of a node, or a constant.
 
@@ -57,15 +61,23 @@ class Value:
             none for a step on the way to one.
     """
 
-    __slots__ = ("_uses", "const", "name", "producer", "stands_for", "type")
+    __slots__ = ("_stands_for", "_uses", "const", "name", "producer", "type")
 
     def __init__(self, name: str, type: TensorType, const: ConstData | None = None) -> None:  # noqa: A002
         self.name = name
         self.type = type
         self.const = const
         self.producer: Node | None = None
-        self.stands_for: tuple[str, ...] = ()
+        self._stands_for: tuple[str, ...] | dict[str, None] = ()
         self._uses: _Use | dict[_Use, None] | None = None
+
+    @property
+    def stands_for(self) -> tuple[str, ...]:
+        return tuple(self._stands_for)
+
+    @stands_for.setter
+    def stands_for(self, names: tuple[str, ...]) -> None:
+        self._stands_for = names
 
     @property
     def uses(self) -> tuple[_Use, ...]:
@@ -124,7 +136,12 @@ class Value:
 
         `other` then is what this value was of the source model, beside what it is already.
         """
-        other.stands_for = tuple(dict.fromkeys((*other.stands_for, *self.stands_for)))
+        held, names = other._stands_for, self._stands_for
+        if len(held) + len(names) <= _FEW:
+            other._stands_for = tuple(dict.fromkeys((*held, *names)))
+        else:  # thousands of nodes may become one, each by a call of this
+            held = other._stands_for = held if isinstance(held, dict) else dict.fromkeys(held)
+            held.update(dict.fromkeys(names))
         for node, position in self.uses:
             node.set_input(position, other)
 

@@ -246,3 +246,14 @@ def test_tensor_type_counts_bytes_and_changes_one_part_at_a_time() -> None:
     assert TensorType(DType.FLOAT64, ()).nbytes == 8
     assert T.with_dtype(DType.INT8) == TensorType(DType.INT8, (2, 3))
     assert T.with_format(Format.NHWC) == TensorType(DType.FLOAT16, (2, 3), Format.NHWC)
+
+
+def test_a_value_takes_over_the_names_of_thousands_in_order_and_each_once() -> None:
+    graph = Graph("g")
+    kept = graph.add_input("x", TensorType(DType.FLOAT32, (2,)))
+    kept.stands_for = ("x",)
+    for number in range(12):
+        other = Value(f"v{number}", kept.type)
+        other.stands_for = (f"v{number}", "x")
+        other.replace_by(kept)
+        assert kept.stands_for == ("x", *(f"v{each}" for each in range(number + 1)))
