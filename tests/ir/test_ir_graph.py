@@ -248,7 +248,7 @@ def test_tensor_type_counts_bytes_and_changes_one_part_at_a_time() -> None:
     assert T.with_format(Format.NHWC) == TensorType(DType.FLOAT16, (2, 3), Format.NHWC)
 
 
-def test_a_value_takes_over_the_names_of_thousands_in_order_and_each_once() -> None:
+def test_value_gets_the_names_of_many_in_order_and_each_once() -> None:
     graph = Graph("g")
     kept = graph.add_input("x", TensorType(DType.FLOAT32, (2,)))
     kept.stands_for = ("x",)
