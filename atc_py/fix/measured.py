@@ -20,7 +20,7 @@ from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.running.bounds import is_short
 from atc_py.onnx_graph.running.piece import ENGINES, NotRunError, Piece, PieceSettings
 from atc_py.onnx_graph.source import SourceModel
-from atc_py.options.fix_rules import FixRules
+from atc_py.options.fix_rules import FixRules, range_options
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
@@ -76,7 +76,7 @@ def without_bounds(fixed: Fixed, rules: FixRules) -> tuple[Unfit, ...]:
     ]
     if not inputs:
         return ()
-    options = " ".join(f"--range {name}=LOW:HIGH" for name in inputs)
+    options = " ".join(range_options(inputs))
     reason = Text(
         "the values of {names} must be known for runs that show the difference; give {options}",
         names=", ".join(inputs),

@@ -40,6 +40,11 @@ def bind_options(values: Mapping[str, float]) -> tuple[str, ...]:
     return tuple(f"--bind {name}={value:.15g}" for name, value in values.items())
 
 
+def range_options(names: Iterable[str]) -> tuple[str, ...]:
+    """The options that bound inputs, such as `--range ids=LOW:HIGH`, without numbers."""
+    return tuple(f"--range {name}=LOW:HIGH" for name in names)
+
+
 EVERY_INPUT = "*"
 """The name of bounds for all integer inputs that have none of their own."""
 

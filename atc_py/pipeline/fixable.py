@@ -14,7 +14,7 @@ from atc_py.check.findings import Finding, FixAdvice, ModelCheck, Standing
 from atc_py.diag import AtcError
 from atc_py.fix.start import Start, deciding_values
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
-from atc_py.options.fix_rules import FixRules, bind_options
+from atc_py.options.fix_rules import FixRules, bind_options, range_options
 from atc_py.options.input_shapes import format_input_shapes, parse_input_shapes
 from atc_py.pipeline.judging import Judge, Judgment
 from atc_py.system.structs import replace
@@ -81,16 +81,15 @@ def _with_rules(
     unbounded = _inputs_without_bounds(file, found) if best.left else ()
     if unbounded:
         ranged = replace(rules, ranges=dict.fromkeys(unbounded, (0, 1)))
-        options = tuple(f"--range {name}=LOW:HIGH" for name in unbounded)
-        outcome = best.again(fix_with(ranged, shapes), options)
+        outcome = best.again(fix_with(ranged, shapes), range_options(unbounded))
         if len(outcome.left) < len(best.left):
-            best, rules = replace(outcome, ranges=options), ranged
-    advice = _with_advice(check, best, shapes, values)
+            best, rules = outcome, ranged
+    advice = _with_advice(check, best, rules, shapes, values)
     if best.left and check.hint_fits and check.shape_hint:
         with suppress(AtcError):
             proposed = parse_input_shapes(check.shape_hint)
             outcome = best.again(fix_with(rules, proposed), ("--input-shape",))
-            other_advice = _with_advice(check, outcome, proposed, values)
+            other_advice = _with_advice(check, outcome, rules, proposed, values)
             advice = max(advice, other_advice, key=lambda each: each.fix.removed if each.fix else 0)
     return _with_near_rules(advice, plain)
 
@@ -147,6 +146,7 @@ def _inputs_without_bounds(file: OnnxFile, found: Fixed) -> tuple[str, ...]:
 def _with_advice(
     check: ModelCheck,
     best: _Outcome,
+    rules: FixRules,
     shapes: Mapping[str, Shape],
     values: Mapping[str, tuple[float, ...]],
 ) -> ModelCheck:
@@ -159,7 +159,8 @@ def _with_advice(
     removed = sum(bool(each.fixed_by) for each in errors)
     if not removed:
         return check
-    advice = FixAdvice(removed, format_input_shapes(shapes), best.bind, values, best.ranges)
+    shown = format_input_shapes(shapes)
+    advice = FixAdvice(removed, shown, best.bind, values, range_options(rules.ranges))
     return replace(check, findings=findings, fix=advice)
 
 
@@ -253,7 +254,6 @@ class _Outcome(msgspec.Struct, frozen=True):
     # rules by the position alone, of what stands in branches
     of_holder: Mapping[int | None, tuple[str, ...]]
     bind: Mapping[str, float]  # values of inputs that became constants
-    ranges: tuple[str, ...] = ()  # options with the bounds of inputs
     # options beside the rules, each with the nodes that have errors without them
     needs: tuple[tuple[frozenset[_Node], tuple[str, ...]], ...] = ()
 
@@ -277,7 +277,7 @@ class _Outcome(msgspec.Struct, frozen=True):
     def again(self, found: Fixed, options: tuple[str, ...]) -> _Outcome:
         """The outcome with further options, which the nodes need that are left here."""
         needs = (*self.needs, (self.left, options))
-        return replace(_Outcome.of(found, self.bind), ranges=self.ranges, needs=needs)
+        return replace(_Outcome.of(found, self.bind), needs=needs)
 
     def remedy(self, finding: Finding) -> tuple[str, ...]:
         """The option and the rules that remove an error; empty where it stays."""

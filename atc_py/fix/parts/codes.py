@@ -14,6 +14,7 @@ from atc_py.fix.context import RuleContext
 from atc_py.fix.range_rules import INT32, Range
 from atc_py.fix.unfit import UnfitError, require
 from atc_py.onnx_graph.source import SourceTensor
+from atc_py.options.fix_rules import range_options
 from atc_py.tensor.dtypes import DType
 
 EXACT_FLOAT = Range(-(2**24), 2**24)
@@ -51,7 +52,7 @@ def _beyond(ctx: RuleContext, tensor: SourceTensor, target: Range) -> UnfitError
     inputs, others = ctx.unbounded(tensor, target)
     values = {"tensor": tensor.name, "within": _NAMES.get(target, str(target.high))}
     if inputs:
-        values["options"] = " ".join(f"--range {name}=LOW:HIGH" for name in inputs)
+        values["options"] = " ".join(range_options(inputs))
         return UnfitError(
             "the values of {tensor} must be known to be within {within}; give {options}",
             inputs,
