@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 
 import atc_py
 from atc_py.compare import output_recording
@@ -236,28 +237,20 @@ def test_kept_results_stay_within_their_bytes() -> None:
     assert [kept.find(key) is not None for key in (b"a", b"b", b"c")] == [False, True, True]
 
 
-def test_one_model_does_not_push_out_its_own_results() -> None:
-    kept, array = KeptResults(most=1000), np.arange(10, dtype=np.float32)
+TEN, NONE = np.arange(10, dtype=np.float32), np.zeros(0, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("array", "keys", "stays"),
+    [(TEN, "abc", "ab"), (TEN, "aaab", "ab"), (NONE, "abc", "ab")],
+    ids=["own results stay", "twice in one room", "empty results take room"],
+)
+def test_one_model_keeps_what_has_room(array: NDArray[Any], keys: str, stays: str) -> None:
+    kept = KeptResults(most=1000)
     kept.begin(4000)
-    for key in (b"a", b"b", b"c"):
-        kept.keep(key, [array])
-    assert [kept.find(key) is not None for key in (b"a", b"b", b"c")] == [True, True, False]
-
-
-def test_a_key_that_is_kept_twice_takes_its_room_once() -> None:
-    kept, array = KeptResults(most=1000), np.arange(10, dtype=np.float32)
-    kept.begin(4000)
-    for key in (b"a", b"a", b"a", b"b"):
-        kept.keep(key, [array])
-    assert kept.find(b"b") is not None
-
-
-def test_empty_results_take_room_too() -> None:
-    kept, array = KeptResults(most=1000), np.zeros(0, np.float32)
-    kept.begin(4000)
-    for key in (b"a", b"b", b"c"):
-        kept.keep(key, [array])
-    assert [kept.find(key) is not None for key in (b"a", b"b", b"c")] == [True, True, False]
+    for key in keys:
+        kept.keep(key.encode(), [array])
+    assert [key for key in sorted({*keys}) if kept.find(key.encode()) is not None] == [*stays]
 
 
 def test_results_leave_half_of_the_rest_to_the_model() -> None:

@@ -194,14 +194,18 @@ def recomputed(
     """
     through = _through_float16 if narrow else np.asarray
     rounded = {name: through(array) for name, array in feeds.items()}
-    names = [value.name for value in proto.graph.output]
+    return through(exact_results(proto, rounded)[output])
+
+
+def exact_results(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the outputs by onnxruntime, or by ONNX's reference where that refuses the model."""
     try:
-        found = run_with_onnxruntime(proto, rounded)[output]
+        return run_with_onnxruntime(model, feeds)
     except ORT_REFUSALS:
+        names = [output.name for output in model.graph.output]
         with np.errstate(all="ignore"):
-            results: Any = ReferenceEvaluator(proto).run(names, rounded)
-        found = np.asarray(results[names.index(output)])
-    return through(found)
+            results: Any = ReferenceEvaluator(model).run(names, feeds)
+        return dict(zip(names, map(np.asarray, results), strict=True))
 
 
 def _through_float16(array: Array) -> Array:

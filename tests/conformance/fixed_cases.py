@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx.reference import ReferenceEvaluator
 
 import atc_py
 from atc_py.check.findings_builder import RulesBrokenError
@@ -24,16 +23,15 @@ from atc_py.spec import ONNX_DOMAINS
 from atc_py.spec.library import library
 from atc_py.spec.lists import operator_lists
 from tests.conformance.cases import (
-    ORT_REFUSALS,
     Outcome,
     Verdict,
     agrees,
     arrays_of,
     compiled_outcome,
+    exact_results,
     recomputed,
 )
 from tests.conformance.node_cases import DRAWING, node_cases, nodes_of, store, with_constants
-from tests.end_to_end import run_with_onnxruntime
 
 Array = npt.NDArray[Any]
 DataSets = list[tuple[list[Any], ...]]
@@ -148,7 +146,7 @@ def _differences(case: Path, fixed: Path) -> Iterator[str]:
     names = [value.name for value in proto.graph.input if value.name not in constants]
     for data in sorted(case.glob("test_data_set_*")):
         feeds = dict(zip(names, arrays_of(data, "input"), strict=False))
-        found = _run(new, feeds)
+        found = exact_results(new, feeds)
         for output, array in zip(proto.graph.output, arrays_of(data, "output"), strict=True):
             result = found[output.name]
             if _same(result, array, narrow=False):
@@ -182,14 +180,3 @@ def _same_codes(found: Array, expected: Array, *, narrow: bool) -> bool:
         gap = np.abs(found.astype(np.int32) - expected.astype(np.int32))
         return found.dtype == expected.dtype and bool((gap <= 1).all())
     return _same(found, expected, narrow=narrow)
-
-
-def _run(model: onnx.ModelProto, feeds: dict[str, Any]) -> dict[str, Any]:
-    """Return the results of onnxruntime, or else of ONNX's reference."""
-    try:
-        return run_with_onnxruntime(model, feeds)
-    except ORT_REFUSALS:
-        names = [output.name for output in model.graph.output]
-        with np.errstate(all="ignore"):
-            results: Any = ReferenceEvaluator(model).run(names, feeds)
-        return dict(zip(names, map(np.asarray, results), strict=True))
