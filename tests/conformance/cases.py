@@ -204,7 +204,7 @@ def exact_results(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> dict[st
     except ORT_REFUSALS:
         names = [output.name for output in model.graph.output]
         with np.errstate(all="ignore"):
-            results: Any = ReferenceEvaluator(model).run(names, feeds)
+            results: Any = ReferenceEvaluator(model).run(names, dict(feeds))
         return dict(zip(names, map(np.asarray, results), strict=True))
 
 
