@@ -42,8 +42,7 @@ def info(
     inputs, outputs, AIPP, memory, tasks, launches and what was fused. The JSON that mode 1 of atc
     writes is read too.
     """
-    from atc_py.package.ge.model import is_huawei, is_model_json
-    from atc_py.pipeline.onnx_facts import is_onnx_file
+    from atc_py.package.foreign import is_huawei, is_model_json, is_onnx_file
 
     if precision and layout:
         raise click.UsageError("--precision and --layout exclude each other: give one of them")

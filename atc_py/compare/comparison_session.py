@@ -42,13 +42,13 @@ from atc_py.compare.trials import Trial, Trials
 from atc_py.compare.trials_ahead import TrialsAhead
 from atc_py.diag import Sink
 from atc_py.package.reader import OfflineModel
+from atc_py.package.schema import AIPP
 from atc_py.pipeline.running.feeds import odd_feeds, read_feeds
 from atc_py.pipeline.running.model import ports_of
 from atc_py.pipeline.running.samples import Samples, evenly
 from atc_py.results.cann_nodes import CannSemantics, read_newer, read_semantics
 from atc_py.results.layer import OwnError
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
-from atc_py.results.picture_inputs import AIPP
 from atc_py.system.structs import replace
 from atc_py.text import Text
 

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from atc_py.onnx_graph.graph import OnnxNode
-from atc_py.package.schema import OmModel, OmNode, OmOrigin
+from atc_py.package.schema import AIPP, OmModel, OmNode, OmOrigin
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.results.layer_comparison import Alone
-from atc_py.results.picture_inputs import AIPP
 from atc_py.tensor.dtypes import DType
 
 _THROUGH = frozenset({"Cast", TRANS_DATA})

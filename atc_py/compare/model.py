@@ -22,7 +22,7 @@ from atc_py.options.compile_options import CompileOptions
 from atc_py.options.keywords import CompareKeywords
 from atc_py.options.option import optional_path, parse_options, reject_unknown
 from atc_py.options.ranges import refuse_ranges
-from atc_py.package.ge.model import is_huawei
+from atc_py.package.foreign import is_huawei
 from atc_py.package.reader import OfflineModel, open_model
 from atc_py.results.compiled_model import CompiledModel, compiled_model
 from atc_py.results.layer_comparison import LayerComparison
@@ -198,7 +198,7 @@ def open_compiled(
     """
     require_own_memory(_RUNTIME)
     if compilation.real is not None:
-        from atc_py.pipeline.huawei.opening import open_offline
+        from atc_py.pipeline.huawei import open_offline
 
         if on_stage is not None:
             on_stage("compare")

@@ -1,7 +1,10 @@
 """Signs in the first bytes of files that say what they are."""
 
+from contextlib import suppress
 from mmap import mmap
 from pathlib import Path
+
+from atc_py.package.records import is_directory_end
 
 _VARINT, _BYTES = 0, 2
 _FIELDS = {1: _VARINT, 5: _VARINT, **dict.fromkeys((2, 3, 4, 6, 7, 8, 14, 20, 25, 26), _BYTES)}
@@ -9,6 +12,16 @@ _FIELDS = {1: _VARINT, 5: _VARINT, **dict.fromkeys((2, 3, 4, 6, 7, 8, 14, 20, 25
 
 _IR_VERSION = b"\x08"
 """First byte of the field that stands first in every model."""
+
+ZIP_MAGIC, HUAWEI_MAGIC = b"PK\x03\x04", b"IMOD"
+MANIFEST = "manifest.json"
+"""Name of the file that says of a ZIP archive that it is om2 of Huawei's."""
+
+_TAIL = 1024
+"""Bytes at the end of a file that surely hold the end of an archive of atc-py."""
+
+_JSON_HEAD = 64
+_BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
 
 _HEAD = 1 << 16
 """Bytes at the start of a file that identify its kind."""
@@ -35,6 +48,21 @@ def is_onnx(data: mmap | bytes) -> bool:
     return False
 
 
+def is_onnx_file(path: Path) -> bool:
+    """True if the file is named as an ONNX model or begins as one.
+
+    Pipes and devices go by their names alone: opening one may block forever.
+    """
+    called = path.suffix == ".onnx"
+    try:
+        if called or not path.is_file():
+            return called
+        with path.open("rb") as file:
+            return is_onnx(file.read(_HEAD))
+    except OSError:
+        return called
+
+
 def is_offline(path: Path) -> bool:
     """True if the file begins as an archive, or is named as one and is not an ONNX model.
 
@@ -49,7 +77,45 @@ def is_offline(path: Path) -> bool:
             head = file.read(_HEAD)
     except OSError:
         return called
-    return head.startswith((b"PK", b"IMOD")) or (called and not is_onnx(head))
+    return head.startswith((b"PK", HUAWEI_MAGIC)) or (called and not is_onnx(head))
+
+
+def is_model_json(path: Path) -> bool:
+    """True if a regular file begins as JSON does, as that of mode 1; pipes are not opened."""
+    with suppress(OSError, ValueError):
+        if path.is_file():
+            with path.open("rb") as file:
+                return file.read(_JSON_HEAD).lstrip(_BEFORE_JSON)[:1] == b"{"
+    return False
+
+
+def is_huawei(path: Path) -> bool:
+    """True if a file begins as one of Huawei's atc, or is an om2 archive.
+
+    Pipes and devices are none: opening one may block forever.
+    """
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            head = file.read(len(HUAWEI_MAGIC))
+            if head != ZIP_MAGIC:
+                return head == HUAWEI_MAGIC
+            file.seek(max(file.seek(0, 2) - _TAIL, 0))
+            return not is_directory_end(file.read()) and _has_manifest(path)
+    except (OSError, ValueError):
+        return False
+
+
+def _has_manifest(path: Path) -> bool:
+    """True if a ZIP file has the manifest of an om2 archive."""
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.rpartition("/")[2] == MANIFEST for name in archive.namelist())
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError):
+        return False
 
 
 def _varint(data: mmap | bytes, at: int | None) -> tuple[int, int | None]:

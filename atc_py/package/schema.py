@@ -12,6 +12,9 @@ import msgspec
 from atc_py.options.auto_gears import Padding, parse_dim
 from atc_py.options.gears import SHAPE_DATA, GearKind, Gears
 
+AIPP = "Aipp"
+"""The operator that makes features of pictures."""
+
 ATC_CMDLINE = "atc_cmdline"
 """Option that has the command line of the `atc` that wrote the model, arguments joined by spaces."""
 

@@ -13,26 +13,9 @@ from atc_py.onnx_graph.reading.file_graph import (
 )
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source.file_graph import FileGraph
-from atc_py.package.foreign import is_offline, is_onnx
+from atc_py.package.foreign import is_offline
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.onnx_facts import ExternalFile, OnnxFacts, OnnxOperator, OnnxPort
-
-_HEAD = 4096
-
-
-def is_onnx_file(path: Path) -> bool:
-    """True if the file is named as an ONNX model or begins as one.
-
-    Pipes and devices go by their names alone: opening one may block forever.
-    """
-    called = path.suffix == ".onnx"
-    try:
-        if called or not path.is_file():
-            return called
-        with path.open("rb") as file:
-            return is_onnx(file.read(_HEAD))
-    except OSError:
-        return called
 
 
 def onnx_facts(path: Path) -> OnnxFacts:

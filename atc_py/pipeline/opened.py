@@ -1,4 +1,4 @@
-"""Offline models opened for reading; ONNX models are compiled first."""
+"""Offline models opened, whoever wrote them; ONNX models are compiled first."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from atc_py.diag import NO_SUCH_GEAR
 from atc_py.package.foreign import is_offline
 from atc_py.package.reader import OfflineModel, open_model
+from atc_py.pipeline.huawei import open_offline
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
 
@@ -38,7 +39,6 @@ def opened_model(
         AtcError: the file cannot be read or compiled; NO_SUCH_GEAR for a gear that it does not have.
     """
     from atc_py.pipeline.convert import convert
-    from atc_py.pipeline.huawei.opening import open_offline
 
     if is_offline(path):
         with open_offline(path, like, submodel) as model:

@@ -16,7 +16,6 @@ from atc_py.cost.operation import LaunchGroup
 from atc_py.cost.reading import launches_of
 from atc_py.device.registry import find_backend
 from atc_py.diag import BAD_OPTION, AtcError, Diagnostic, ExitCode, Place
-from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.gears import GearKind
 from atc_py.options.input_shapes import parse_gear_shapes, shapes_text
 from atc_py.options.named_gear import NamedGear
@@ -225,6 +224,8 @@ def _batch_options(
 
 def _with_open_batch(path: Path) -> dict[str, Dims]:
     """The shapes of the inputs as the file has them; an open axis 0 is the batch."""
+    from atc_py.onnx_graph.reading.read import read_model
+
     shapes: dict[str, Dims] = {}
     for each in read_model(path).inputs:
         dims = each.dims

@@ -6,13 +6,10 @@ from typing import Any
 
 from atc_py.aipp import AippSettings, NetworkInput
 from atc_py.diag import OM_CONTENT, Place
-from atc_py.package.schema import OmModel, OmNode
+from atc_py.package.schema import AIPP, OmModel, OmNode
 from atc_py.system.structs import Result
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-AIPP = "Aipp"
-"""The operator that makes features of pictures."""
 
 
 class PictureInput(Result, frozen=True):

@@ -21,7 +21,7 @@ from atc_py.adapters.atc.modes.om_json import om_to_json
 from atc_py.diag import AtcError, AtcFault
 from atc_py.options.compile_options import CompileOptions
 from atc_py.package.ge.protobuf_classes import model_class
-from atc_py.pipeline.huawei.opening import open_offline
+from atc_py.pipeline.huawei import open_offline
 from tests.atc_modes.conftest import COMMAND, small_model
 from tests.pipeline.huawei.example_models import piped
 from tests.pipeline.huawei.small_models import halves

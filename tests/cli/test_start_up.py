@@ -191,3 +191,29 @@ def test_sound_model_loads_no_remedies(command: str, small_model: Path, tmp_path
     loaded = outcome_of([command, str(small_model), *output]).modules
     spared = ("atc_py.fix.engine", "atc_py.pipeline.proposal.search", "xml.etree", "onnxruntime")
     assert loaded.isdisjoint(spared)
+
+
+@pytest.mark.parametrize("command", ["run", "info", "profile", "kernels"])
+def test_offline_model_loads_neither_onnx_nor_readers_of_huawei(
+    command: str, small_model: Path, tmp_path: Path
+) -> None:
+    model = tmp_path / "small.om"
+    assert not outcome_of(["convert", str(small_model), "-o", str(model)]).modules.isdisjoint(
+        {"onnx"}
+    )
+    random = ["--seed", "1"] if command == "run" else []
+    modules = outcome_of([command, str(model), *random]).modules
+    assert modules.isdisjoint(
+        {
+            "onnx",
+            "google.protobuf",
+            "atc_py.package.ge",
+            "atc_py.pipeline.huawei.opening",
+            "atc_py.check",
+        }
+    )
+    assert sum(name.startswith("atc_py") for name in modules) <= 170
+
+
+def test_help_of_a_sweep_loads_no_numpy() -> None:
+    assert "numpy" not in outcome_of(["sweep", "--help"]).modules

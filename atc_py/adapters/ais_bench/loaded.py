@@ -12,7 +12,7 @@ from atc_py.device.supervised import backend_for
 from atc_py.options.gears import Gears
 from atc_py.options.ranges import Ranges
 from atc_py.package.schema import OmModel
-from atc_py.pipeline.huawei.opening import open_offline
+from atc_py.pipeline.huawei import open_offline
 
 _DEVICE = "sim"
 

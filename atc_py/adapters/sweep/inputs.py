@@ -12,8 +12,6 @@ from atc_py import __version__
 from atc_py.adapters.sweep.row import RowTask
 from atc_py.diag import AtcError
 from atc_py.jobs.sent_files import FileBundle
-from atc_py.onnx_graph.reading.file_graph import external_tensors
-from atc_py.onnx_graph.reading.read import read_model
 from atc_py.results.sweep import Combination
 from atc_py.system.cache_folders import is_file, is_folder, legible
 
@@ -25,6 +23,9 @@ _CHUNK = 1 << 20
 
 def files_of_model(path: Path) -> tuple[Path, ...]:
     """The files of a model, itself first; a file that cannot be read is alone."""
+    from atc_py.onnx_graph.reading.file_graph import external_tensors
+    from atc_py.onnx_graph.reading.read import read_model
+
     try:
         if not _mentions(path, _EXTERNAL):
             return (path,)

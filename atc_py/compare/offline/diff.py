@@ -18,7 +18,8 @@ from atc_py.compare.offline.sides import (
 )
 from atc_py.device.opening import open_verified
 from atc_py.diag import BAD_HUAWEI_MODEL, Place
-from atc_py.package.ge.model import is_huawei, is_model_json, open_huawei
+from atc_py.package.foreign import is_huawei, is_model_json
+from atc_py.package.ge.model import open_huawei
 from atc_py.results.model_diff import (
     ConstantDifference,
     ConversionDifference,

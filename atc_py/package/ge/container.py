@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import msgspec
 
+from atc_py.package.foreign import HUAWEI_MAGIC
 from atc_py.package.ge.source import ByteSpan, GeSource
 from atc_py.text import Text
 
-MAGIC = b"IMOD"
 HEADER_BYTES = 256
 
 MODEL_DEF, WEIGHTS_DATA, TASK_INFO, TBE_KERNELS, MODEL_INOUT_INFO = 0, 1, 2, 3, 8
@@ -96,7 +96,7 @@ def read_header(source: GeSource, start: int, end: int) -> GeHeader:
     magic, size, version, _, _, encrypted, _, kind, _, name, _, _, ir_version = _HEAD.unpack_from(
         data
     )
-    if magic != MAGIC or size != HEADER_BYTES:
+    if magic != HUAWEI_MAGIC or size != HEADER_BYTES:
         raise source.fault(
             Text(
                 "its header should have {wanted} bytes, but states {size}",

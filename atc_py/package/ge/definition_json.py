@@ -35,11 +35,6 @@ class _EncodeError(ValueError):
         super().__init__(reason)
 
 
-def begins_as_json(head: bytes) -> bool:
-    """True if a file begins as a JSON object does."""
-    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{"
-
-
 def read_definition(path: Path) -> bytes:
     """The message of a JSON file.
 

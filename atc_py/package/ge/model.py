@@ -8,10 +8,10 @@ from pathlib import Path
 
 from typing_extensions import Self
 
+from atc_py.package.foreign import HUAWEI_MAGIC, ZIP_MAGIC, is_model_json
 from atc_py.package.ge.container import (
     BUNDLE_MODEL,
     FLOW_SUBMODEL,
-    MAGIC,
     MODEL_DEF,
     MODEL_INOUT_INFO,
     TASK_INFO,
@@ -22,7 +22,7 @@ from atc_py.package.ge.container import (
     read_header,
     read_partitions,
 )
-from atc_py.package.ge.definition_json import begins_as_json, read_definition
+from atc_py.package.ge.definition_json import read_definition
 from atc_py.package.ge.graph import GeGraph, GeModelDef, GeOp
 from atc_py.package.ge.interface import GeInterface, read_interface
 from atc_py.package.ge.messages import GeAttributes, GeTensor
@@ -30,18 +30,12 @@ from atc_py.package.ge.names import GeNameTable
 from atc_py.package.ge.om2 import Om2File, read_om2
 from atc_py.package.ge.source import ByteSpan, GeSource, span_of
 from atc_py.package.ge.tasks import GeKernel, GeTask, read_kernels, read_tasks
-from atc_py.package.records import is_directory_end
 from atc_py.system.input_files import map_file
 from atc_py.system.wire import BYTES
 from atc_py.text import Text
 
-ZIP_MAGIC = b"PK\x03\x04"
-_JSON_HEAD = 64
 _DEEPEST = 4
 """Files in files: a bundle of flow models has two levels."""
-
-_TAIL = 1024
-"""Bytes at the end of a file that surely hold the end of an archive of atc-py."""
 
 _BLANK = GeHeader(
     version=0, model_type=0, is_encrypted=False, name="", ir_version=0, model_count=1,
@@ -294,7 +288,10 @@ class HuaweiFile:
                 name, span = self._flow_submodel(part.span)
             else:
                 continue
-            if self._source.data[span.start : span.start + len(MAGIC)] != MAGIC or not span.size:
+            if (
+                self._source.data[span.start : span.start + len(HUAWEI_MAGIC)] != HUAWEI_MAGIC
+                or not span.size
+            ):
                 continue
             if depth >= _DEEPEST:
                 raise self._source.fault(
@@ -309,7 +306,10 @@ class HuaweiFile:
         for field in self._source.fields(span):
             if field.wire == BYTES and field.number == 1:
                 name = self._source.text(field)
-            elif field.wire == BYTES and self._source.data[field.body : field.body + 4] == MAGIC:
+            elif (
+                field.wire == BYTES
+                and self._source.data[field.body : field.body + 4] == HUAWEI_MAGIC
+            ):
                 inner = span_of(field)
         return name, inner
 
@@ -334,46 +334,6 @@ def open_huawei(path: Path) -> HuaweiFile:
             with suppress(BufferError):
                 data.close()
         raise
-
-
-def is_model_json(path: Path) -> bool:
-    """True if a regular file begins as JSON does, as that of mode 1; pipes are not opened."""
-    with suppress(OSError, ValueError):
-        if path.is_file():
-            with path.open("rb") as file:
-                return begins_as_json(file.read(_JSON_HEAD))
-    return False
-
-
-def is_huawei(path: Path) -> bool:
-    """True if a file begins as one of Huawei's atc, or is an om2 archive.
-
-    Pipes and devices are none: opening one may block forever.
-    """
-    try:
-        if not path.is_file():
-            return False
-        with path.open("rb") as file:
-            head = file.read(len(MAGIC))
-            if head != ZIP_MAGIC:
-                return head == MAGIC
-            file.seek(max(file.seek(0, 2) - _TAIL, 0))
-            return not is_directory_end(file.read()) and _has_manifest(path)
-    except (OSError, ValueError):
-        return False
-
-
-def _has_manifest(path: Path) -> bool:
-    """True if a ZIP file has the manifest of an om2 archive."""
-    import zipfile
-
-    from atc_py.package.ge.om2 import MANIFEST
-
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return any(name.rpartition("/")[2] == MANIFEST for name in archive.namelist())
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError):
-        return False
 
 
 def _named_graphs(graph: GeGraph) -> Iterator[str]:

@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
+from atc_py.package.foreign import MANIFEST
 from atc_py.package.ge.interface import GeInterface, GePort
 from atc_py.package.ge.messages import dtype_name
 from atc_py.package.ge.source import GeSource
 from atc_py.text import Text
 
-MANIFEST = "manifest.json"
 _MOST_DOCUMENT = 1 << 26
 """Bytes of a document, unpacked."""
 

@@ -1,4 +1,4 @@
-"""Offline models opened for any use: those of atc-py as they are, Huawei's own imported first."""
+"""Offline models of Huawei's atc imported, so that they open as those of atc-py do."""
 
 import mmap
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,6 @@ from pathlib import Path
 from atc_py import __version__
 from atc_py.diag import (
     BAD_HUAWEI_MODEL,
-    BAD_OPTION,
     CANNOT_WRITE,
     HUAWEI_ASSUMED,
     HUAWEI_LEFT_OUT,
@@ -23,7 +22,7 @@ from atc_py.ir import Graph, MemoryPlan, Value, prove, size_in_arena
 from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.gears import Gears
-from atc_py.package.ge.model import HuaweiFile, HuaweiModel, is_huawei, open_huawei
+from atc_py.package.ge.model import HuaweiFile, HuaweiModel, open_huawei
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import ATC_CMDLINE, PackageContents
 from atc_py.package.verify import VerifiedFile, verify
@@ -101,27 +100,12 @@ class _ImportedGear(OfflineModel):
         return self._archive
 
 
-def open_offline(path: Path, like: Path | None = None, submodel: str | None = None) -> OfflineModel:
-    """Open an offline model, whoever wrote it, such that the device would load it.
-
-    Args:
-        path: the file.
-        like: the ONNX file that a model of Huawei's was made of, which has what its fused launches
-            lost; without meaning for others.
-        submodel: position or name of the model of a file of Huawei's that has several.
+def open_imported(path: Path, like: Path | None, submodel: str | None) -> OfflineModel:
+    """Import a model of Huawei's; `pipeline.opened.open_offline` has the arguments.
 
     Raises:
-        AtcError: as `open_verified` and `open_huawei` do; HUAWEI_NOT_RUN.
+        AtcError: as `open_huawei` does; HUAWEI_NOT_RUN.
     """
-    if not is_huawei(path):
-        from atc_py.device.opening import open_verified
-
-        if submodel is not None:
-            text = Text(
-                "--submodel applies to files of Huawei's atc, which {path} is not", path=path
-            )
-            raise BAD_OPTION.error(text, place=Place(str(path)))
-        return open_verified(path)
     nodes = [] if like is None else read_model(like, lenient=True).nodes
     network = {node.name: node for node in nodes if node.name}
     with open_huawei(path) as file:

@@ -22,13 +22,13 @@ from atc_py.diag import (
 )
 from atc_py.options.named_gear import NamedGear
 from atc_py.package.read_ahead import array_chunks, npy_header
+from atc_py.package.schema import AIPP
 from atc_py.pipeline.running.feeds import count_odd_values, odd_feeds, random_feeds, read_feeds
 from atc_py.pipeline.running.folders import file_stem
 from atc_py.pipeline.running.gears import gear_of_feeds
 from atc_py.pipeline.running.model import Model, Port
 from atc_py.pipeline.running.padding import Fitted
 from atc_py.results.comparison import Comparison, compare, explained_share
-from atc_py.results.picture_inputs import AIPP
 from atc_py.results.run import Run
 from atc_py.system.atomic_files import atomic_write, make_folder
 from atc_py.tensor.dtypes import DType

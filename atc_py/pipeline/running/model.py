@@ -80,7 +80,7 @@ class Model:
         """
         from atc_py.device.backend import load_stored
         from atc_py.device.supervised import backend_for
-        from atc_py.pipeline.huawei.opening import open_offline
+        from atc_py.pipeline.huawei import open_offline
 
         self._choice = device, storage, timeout
         self._inherited: list[DeviceBackend] = []
@@ -298,7 +298,9 @@ def ports_of(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
 
 
 def _pictures_with_settings(description: OmModel) -> frozenset[int]:
-    nodes = (node for node in description.nodes if node.op == "Aipp" and len(node.inputs) > 1)
+    from atc_py.package.schema import AIPP
+
+    nodes = (node for node in description.nodes if node.op == AIPP and len(node.inputs) > 1)
     return frozenset(node.inputs[0] for node in nodes)
 
 

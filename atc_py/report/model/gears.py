@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from atc_py.options.gears import Gears, format_gear
 from atc_py.package.schema import shape_data_of
 from atc_py.report.tables import Table, format_bytes
-from atc_py.results.conversion import GearFacts
 from atc_py.results.memory_facts import MemoryFacts, memory_facts
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from atc_py.package.reader import OfflineModel
+    from atc_py.results.conversion import GearFacts
 
 
 def gears_table(model: OfflineModel) -> Table | None:
@@ -57,6 +57,8 @@ def gears_json(model: OfflineModel) -> dict[str, object] | None:
     gears = model.gears
     if gears is None:
         return None
+    from atc_py.results.conversion import GearFacts
+
     listed = []
     for at, values, shapes in _gears(gears):
         description = model.at_gear(at).description

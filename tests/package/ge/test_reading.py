@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from atc_py.diag import AtcError
+from atc_py.package.foreign import is_huawei
 from atc_py.package.ge.container import PARTITION_NAMES
 from atc_py.package.ge.graph import GeEdge
 from atc_py.package.ge.launches import launch_operators
 from atc_py.package.ge.messages import GeFunction, GeTensor
-from atc_py.package.ge.model import HuaweiFile, HuaweiModel, is_huawei, open_huawei
+from atc_py.package.ge.model import HuaweiFile, HuaweiModel, open_huawei
 from atc_py.system.wire import bytes_field
 from tests.package.ge import om_files
 from tests.package.ge.om_files import om_file, small_model

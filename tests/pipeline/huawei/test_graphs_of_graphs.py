@@ -9,7 +9,7 @@ import atc_py
 from atc_py.diag import AtcError
 from atc_py.options.gears import GearKind
 from atc_py.package.ge.model import open_huawei
-from atc_py.pipeline.huawei.opening import open_offline
+from atc_py.pipeline.huawei import open_offline
 from atc_py.pipeline.huawei_facts import huawei_facts
 from tests.pipeline.huawei.example_models import called, geared
 from tests.pipeline.huawei.small_models import SmallModel, Tensor, halves

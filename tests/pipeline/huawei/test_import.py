@@ -15,7 +15,7 @@ from onnx import numpy_helper
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.package.reader import OfflineModel
-from atc_py.pipeline.huawei.opening import open_offline
+from atc_py.pipeline.huawei import open_offline
 from tests.package.ge.om_files import om_file
 from tests.pipeline.huawei.example_models import (
     PIPE_KERNEL,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 
 import atc_py
-from atc_py.pipeline.huawei.opening import open_offline
+from atc_py.pipeline.huawei import open_offline
 from atc_py.tensor.shapes import closed_shape
 from tests.package.ge.test_real_files import GEMM_310, GEMM_910B, LANENET, REAL, VANILLA
 from tests.sampling import sampled

@@ -19,7 +19,7 @@ from atc_py.compare.observed import observed_device
 from atc_py.device.ort.model import emulate
 from atc_py.device.ort.writing import model_bytes
 from atc_py.package.reader import OfflineModel
-from atc_py.pipeline.huawei.opening import open_offline
+from atc_py.pipeline.huawei import open_offline
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape
 from tests.package.ge.test_real_files import LANENET, REAL, VANILLA

@@ -9,7 +9,7 @@ from pathlib import Path
 from atc_py.adapters.atc.modes.om_sizes import figures_of
 from atc_py.adapters.atc.modes.opening import opened_om
 from atc_py.adapters.atc.modes.real_om import real_om_lines
-from atc_py.package.ge.model import is_huawei
+from atc_py.package.foreign import is_huawei
 
 _FRAMEWORK = "Onnx"
 _STREAMS, _EVENTS = 1, 0

@@ -11,7 +11,7 @@ from atc_py.adapters.atc.modes.om_sizes import figures_of
 from atc_py.adapters.atc.modes.opening import opened_om
 from atc_py.adapters.atc.modes.real_om import real_om_json
 from atc_py.onnx_graph.protos.message_json import json_text, message_json
-from atc_py.package.ge.model import is_huawei
+from atc_py.package.foreign import is_huawei
 from atc_py.package.ge.protobuf_classes import model_class
 from atc_py.package.ge.schema import LIST_TYPES
 from atc_py.package.reader import OfflineModel
