@@ -101,7 +101,7 @@ class _ImportedGear(OfflineModel):
 
 
 def open_imported(path: Path, like: Path | None, submodel: str | None) -> OfflineModel:
-    """Import a model of Huawei's; `pipeline.opened.open_offline` has the arguments.
+    """Import a model of Huawei's; `open_offline` has the arguments.
 
     Raises:
         AtcError: as `open_huawei` does; HUAWEI_NOT_RUN.
