@@ -52,7 +52,8 @@ def is_short(
 
 
 def _count(dims: Iterable[object]) -> int:
-    return prod(dim for dim in dims if isinstance(dim, int))
+    """Elements, dims of 0 not counted: numpy bounds the other dims of what is empty, too."""
+    return prod(dim for dim in dims if isinstance(dim, int) and dim)
 
 
 def _products(node: SourceNode) -> int:
