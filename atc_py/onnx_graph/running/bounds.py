@@ -52,8 +52,7 @@ def is_short(
 
 
 def _count(dims: Iterable[object]) -> int:
-    """Elements, dims of 0 not counted: numpy bounds the other dims of what is empty, too."""
-    return prod(dim for dim in dims if isinstance(dim, int) and dim)
+    return prod(dim for dim in dims if isinstance(dim, int))
 
 
 def _products(node: SourceNode) -> int:
