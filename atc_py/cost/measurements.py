@@ -4,10 +4,10 @@ import csv
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from atc_py.cost.measured_tensors import (
     MeaninglessError,
@@ -115,7 +115,7 @@ def read_measurements(
     """
     kinds = Counter() if left_out is None else left_out
     text = read_text(path, _MOST_BYTES)
-    head = [cell.strip().lower() for cell in next(csv.reader(text.splitlines()[:1]), [])]
+    head = _head(path, csv.reader(text.splitlines()[:1]))
     if all(any(name in head for name in COLUMNS[column]) for column in ("name", "seconds")):
         found = _of_board(read_kernels([path]).kernels, kinds)
         if len(found) < least:
@@ -154,15 +154,25 @@ def _of_kernel(row: TargetOp, kernel: MeasuredKernel) -> Measurement:
         raise MeaninglessError(Text("its dims are not those of {name}", name=row.name)) from error
 
 
+def _head(path: Path, reader: Any) -> list[str]:
+    return [cell.strip().lower() for _, row in _rows(path, reader) for cell in row]
+
+
+def _rows(path: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a csv.reader with the numbers of their lines."""
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        _refuse(path, reader.line_num, Text("the line is not CSV: {error}", error=error))
+
+
 def _parsed(
     path: Path, text: str, left_out: Counter[LeftOut], least: int, kernels_of: KernelsOf | None
 ) -> list[Measurement]:
     """The lines of a file, or everything that is wrong with them."""
     reader = csv.reader(text.splitlines())
-    try:
-        rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
-    except csv.Error as error:
-        _refuse(path, reader.line_num, Text("the line is not CSV: {error}", error=error))
+    rows = [(at, row) for at, row in _rows(path, reader) if any(cell.strip() for cell in row)]
     if not rows:
         _refuse(path, 1, Text("the file is empty"))
     head = [cell.strip().lower() for cell in rows[0][1]]
