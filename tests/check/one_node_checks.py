@@ -23,7 +23,7 @@ from atc_py.target import find_soc
 _OPSET_CODES = frozenset({"ATC3002", "ATC3007"})
 
 
-def check_node(
+def check_node(  # noqa: PLR0913  (what a check depends on)
     model: onnx.ModelProto,
     folder: Path,
     *,
