@@ -80,8 +80,10 @@ def profiled_gears(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _batch_sizes(text: str) -> tuple[int, ...]:
     """The sizes that a text lists."""
+    from atc_py.options.auto_gears import is_number
+
     numbers = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() and int(part) for part in numbers):
+    if not all(map(is_number, numbers)):
         raise click.UsageError(
             Text("--batch must be numbers from 1, such as 1,4,8; found {text}", text=repr(text))
         )

@@ -4,7 +4,7 @@ import csv
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -115,7 +115,7 @@ def read_measurements(
     """
     kinds = Counter() if left_out is None else left_out
     text = read_text(path, _MOST_BYTES)
-    head = [cell.strip().lower() for cell in next(csv.reader(text.splitlines()[:1]), [])]
+    head = [cell.strip().lower() for _, row in _rows(path, text.splitlines()[:1]) for cell in row]
     if all(any(name in head for name in COLUMNS[column]) for column in ("name", "seconds")):
         found = _of_board(read_kernels([path]).kernels, kinds)
         if len(found) < least:
@@ -154,15 +154,20 @@ def _of_kernel(row: TargetOp, kernel: MeasuredKernel) -> Measurement:
         raise MeaninglessError(Text("its dims are not those of {name}", name=row.name)) from error
 
 
+def _rows(path: Path, lines: list[str]) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(lines)
+    try:
+        yield from ((reader.line_num, row) for row in reader)
+    except csv.Error as error:
+        _refuse(path, reader.line_num, Text("the line is not CSV: {error}", error=error))
+
+
 def _parsed(
     path: Path, text: str, left_out: Counter[LeftOut], least: int, kernels_of: KernelsOf | None
 ) -> list[Measurement]:
     """The lines of a file, or everything that is wrong with them."""
-    reader = csv.reader(text.splitlines())
-    try:
-        rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
-    except csv.Error as error:
-        _refuse(path, reader.line_num, Text("the line is not CSV: {error}", error=error))
+    found = _rows(path, text.splitlines())
+    rows = [(at, row) for at, row in found if any(cell.strip() for cell in row)]
     if not rows:
         _refuse(path, 1, Text("the file is empty"))
     head = [cell.strip().lower() for cell in rows[0][1]]

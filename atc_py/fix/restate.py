@@ -332,7 +332,8 @@ def _has_no_zero(node: OnnxNode) -> bool:
 
 def _is_even(node: OnnxNode) -> bool:
     data, axis, parts = node.inputs[0], node.integer("axis"), len(node.outputs)
-    size = None if data is None or data.dims is None else data.dims[axis]
+    dims = () if data is None or data.dims is None else data.dims
+    size = dims[axis] if -len(dims) <= axis < len(dims) else None
     return size is not None and size % parts == 0
 
 

@@ -93,10 +93,11 @@ class ElementwiseFamily(Family):
         """Cut the result into tiles of as many rows, or as much of a row, as fit the unified buffer."""
         kernel, how = launch.kernel, self.formula(launch.kernel)
         result = launch.outputs[0]
-        shapes = [
-            _aligned_shape(launch, how, tensor, result) for tensor in _loaded_tensors(kernel, how)
+        shapes = dict(zip(kernel.operands, (*launch.inputs, *launch.linked), strict=True))
+        aligned = [
+            _aligned_shape(shapes, how, tensor, result) for tensor in _loaded_tensors(kernel, how)
         ]
-        tiling = grid_tiling(grid_of(result, shapes), _footprint(kernel, how), launch.soc)
+        tiling = grid_tiling(grid_of(result, aligned), _footprint(kernel, how), launch.soc)
         buffers = _buffers(kernel, how, tiling.buffer_length)
         return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
 
@@ -235,9 +236,10 @@ def _buffers(kernel: KernelFacts, how: Formula, length: int) -> list[Buffer]:
     return found + [Buffer(each.name, "ub", each.bits * length // 8) for each in scratch]
 
 
-def _aligned_shape(launch: Launch, how: Formula, tensor: Loaded, result: Shape) -> Shape:
+def _aligned_shape(
+    shapes: Mapping[KernelPort, Shape], how: Formula, tensor: Loaded, result: Shape
+) -> Shape:
     """The shape of an operand with the rank of `result`, 1 where it repeats."""
-    shapes = dict(zip(launch.kernel.operands, (*launch.inputs, *launch.linked), strict=True))
     shape = shapes[tensor.port]
     if tensor not in how.operands and element_count(shape) == element_count(result):
         return result

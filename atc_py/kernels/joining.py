@@ -71,6 +71,8 @@ def with_link(
         ),
         outputs=(replace(facts.outputs[0], format=types[-1].format.value),),
         links=(*facts.links, link),
+        has_blocked_links=facts.has_blocked_links
+        or any(each is not None and each.port.storage is not None for each in link.operands),
     )
     launch = Launch(longer, nodes[0], soc, (*nodes[1:], follower))
     return longer if _can_apply_links(launch, family_of(facts)) else None

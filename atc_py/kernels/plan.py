@@ -23,6 +23,7 @@ class KernelFacts(msgspec.Struct, frozen=True):
     outputs: tuple[KernelPort, ...]
     # functions of each element after the operator, which the kernel applies as well
     links: tuple[Link, ...] = ()
+    has_blocked_links: bool = False  # whether one of them reads an operand in a blocked format
 
     @property
     def op(self) -> str:
@@ -38,7 +39,8 @@ class KernelFacts(msgspec.Struct, frozen=True):
     @property
     def is_blocked(self) -> bool:
         """True if an operand or a result is stored in a blocked format."""
-        return any(port.storage is not None for port in (*self.operands, *self.outputs))
+        ports = (*self.inputs, *self.outputs)
+        return self.has_blocked_links or any(port.storage is not None for port in ports)
 
     @property
     def takes_blocks(self) -> bool:

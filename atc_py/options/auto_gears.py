@@ -172,7 +172,7 @@ def _numbers(text: str) -> Iterator[int]:
     for part in text.split(","):
         low, wave, high = (each.strip() for each in part.partition("~"))
         ends = [low, high] if wave else [low]
-        if not all(_is_number(end) for end in ends) or int(ends[0]) > int(ends[-1]):
+        if not all(is_number(end) for end in ends) or int(ends[0]) > int(ends[-1]):
             raise _fault(Text("{part} is neither a number nor a range", part=repr(part.strip())))
         yield int(ends[-1])
         power = 1
@@ -182,8 +182,10 @@ def _numbers(text: str) -> Iterator[int]:
             power *= 2
 
 
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and 1 <= int(text[:11]) <= _LARGEST
+def is_number(text: str) -> bool:
+    """True for the digits of a length of an axis."""
+    few = text.isascii() and text.isdigit() and len(text) <= len(str(_LARGEST))
+    return few and 1 <= int(text) <= _LARGEST
 
 
 def _fault(reason: Text) -> AtcError:

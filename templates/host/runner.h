@@ -66,7 +66,9 @@ inline std::vector<uint8_t> ReadFile(const std::string& path) {
     std::fseek(file, 0, SEEK_END);
     data.resize(static_cast<size_t>(std::max(0L, std::ftell(file))));
     std::rewind(file);
-    data.resize(std::fread(data.data(), 1, data.size(), file));
+    if (!data.empty()) {  // which has no address that fread takes
+      data.resize(std::fread(data.data(), 1, data.size(), file));
+    }
     std::fclose(file);
   }
   return data;
@@ -74,7 +76,9 @@ inline std::vector<uint8_t> ReadFile(const std::string& path) {
 
 inline void WriteFile(const std::string& path, const std::vector<uint8_t>& data) {
   if (std::FILE* file = std::fopen(path.c_str(), "wb")) {
-    std::fwrite(data.data(), 1, data.size(), file);
+    if (!data.empty()) {
+      std::fwrite(data.data(), 1, data.size(), file);
+    }
     std::fclose(file);
   }
 }

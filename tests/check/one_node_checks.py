@@ -23,7 +23,7 @@ from atc_py.target import find_soc
 _OPSET_CODES = frozenset({"ATC3002", "ATC3007"})
 
 
-def check_node(
+def check_node(  # noqa: PLR0913  (what a check depends on)
     model: onnx.ModelProto,
     folder: Path,
     *,
@@ -31,6 +31,7 @@ def check_node(
     soc: str = "sim",
     seen: Mapping[str, SourceTensor] | None = None,
     specs: Library | None = None,
+    strict: bool = False,
 ) -> ModelCheck:
     """Return the check of a model of one node.
 
@@ -44,10 +45,12 @@ def check_node(
         soc: name of the SoC.
         seen: values that are taken for other ones than the front end finds, by name.
         specs: the specifications to judge by; the default list's if there are none.
+        strict: hold contradicted rules to the letter.
     """
     view = _unfolded(model.SerializeToString(), folder)
     view = replace(view, nodes=tuple(_as_seen(node, seen or {}) for node in view.nodes))
-    check = check_view(view, Conditions(mode, find_soc(soc)), specs or library(), history()).check
+    conditions = Conditions(mode, find_soc(soc), strict=strict)
+    check = check_view(view, conditions, specs or library(), history()).check
     assert check.nodes
     return check
 

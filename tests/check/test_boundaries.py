@@ -138,7 +138,13 @@ def _outcome(spec: OpSpec, rule: Rule, side: Side, folder: Path) -> Outcome:
     model = side.change.model(spec, side.opset)
     setting = side.setting
     check = check_node(
-        model, folder, mode=setting.mode, soc=setting.soc, seen=seen, specs=library_of(spec)
+        model,
+        folder,
+        mode=setting.mode,
+        soc=setting.soc,
+        seen=seen,
+        specs=library_of(spec),
+        strict=True,
     )
     source, prefix = spec.place_of(rule.line), f"{spec.op}/{rule.name}/"
     findings = (f for f in check.findings if f.source == source and f.rule.startswith(prefix))

@@ -26,6 +26,9 @@ GROUPS = 40
 MODE = "allow_fp32_to_fp16"
 SMALLEST = "espcn_opset12"
 
+OF_WHOLE_GRAPHS = {"parser/no-inputs", "parser/output-without-input"}
+"""Refusals that say nothing of what nodes compute, which is followed."""
+
 
 def compiled(path: Path, folder: Path, generation: int, semantics: str) -> bytes | None:
     """Return the offline model; None where CANN refuses the model or its result is undefined."""
@@ -47,14 +50,22 @@ def compiled(path: Path, folder: Path, generation: int, semantics: str) -> bytes
 
 
 def is_flagged(path: Path, generation: int) -> bool | None:
-    """Return whether `check` reports a deviation or a refusal; None for a model with errors."""
+    """Return whether `check` reports a deviation or a refusal of a node.
+
+    None is for a model with errors, and for one of which all that is reported is not decided: where
+    CANN's result is defined for other values alone, both semantics are the same.
+    """
     (found,) = atc_py.check_models(
         path, precision_mode=MODE, operator_list=GENERATIONS[generation], cann=generation
     ).models
     if found.standing is Standing.ERROR:
         return None
-    codes = {each.code for each in found.findings}
-    return bool(codes & {DEVIATES_ON_CANN, REFUSED_BY_PARSER})
+    reported = [
+        "(not decided: " not in each.message.en
+        for each in found.findings
+        if each.code in {DEVIATES_ON_CANN, REFUSED_BY_PARSER} and each.rule not in OF_WHOLE_GRAPHS
+    ]
+    return any(reported) or (None if reported else False)
 
 
 def disagreement(path: Path, folder: Path, generation: int) -> str:

@@ -83,6 +83,8 @@ class HugeTrial:
             return f"{self.step.command} took {self.peak_mib} MiB"
         if self.step.command in _PAGES and self.step.status == 1:
             return ""  # the page says what the codes are
+        if self.step.command == "fix" and "outputs are infinite or NaN" in self.step.failure:
+            return ""  # it says so, without a code
         return f"{self.step.command}: {self.step.failure}" if self.step.failure else ""
 
 

@@ -52,7 +52,7 @@ REFUSED = {
         taken(f"{THEN.replace('(x)', '(y)')}, {ELSE}"), "invalid-model", "cycle",
     ),
     "unlisted node": (
-        taken(f"{THEN.replace('Relu', 'EyeLike')}, {ELSE}"), "unknown-operator", "EyeLike",
+        taken(f"{THEN.replace('Relu', 'Binarizer')}, {ELSE}"), "unknown-operator", "Binarizer",
     ),
     "loop": (f"g (float[2,3] x, bool c, int64 n) => (r) {{ {LOOP} }}", "unknown-operator", "Loop"),
     "scan": (f"g (float[2,3] x) => (r) {{ {SCAN} }}", "unknown-operator", "Scan"),

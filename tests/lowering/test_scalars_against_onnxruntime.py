@@ -162,3 +162,15 @@ def test_known_shapes_that_never_go_together_are_refused(tmp_path: Path) -> None
     assert message.endswith("shapes 2x4 and 3x4 do not broadcast")
     message = refused("NonMaxSuppression", [(1, 5, 4), (1, 2, 6)], [], path)
     assert message.endswith("boxes float32 1x5x4 and scores float32 1x2x6 do not match")
+
+
+@pytest.mark.parametrize("mode", [KEEP, NARROW])
+def test_batch_normalization_of_one_axis_has_one_channel(mode: str, tmp_path: Path) -> None:
+    ones = {name: np.array([2], np.float32) for name in ("scale", "b", "mean", "var")}
+    feeds = {"x": np.array([1, 2, 4, 7], np.float32)}
+    model = one_node_model("BatchNormalization", feeds, 15, constants=ones)
+    _compare(
+        run_with_atc_py(model, feeds, tmp_path, precision_mode=mode),
+        expected_of(model, feeds) or {},
+        mode,
+    )

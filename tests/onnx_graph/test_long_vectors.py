@@ -60,3 +60,12 @@ def test_shapes_are_followed_as_long_as_they_are_short(
     assert onnx_files.source(proto, tmp_path).nodes
     assert asked
     assert not any(asked)
+
+
+def test_vector_that_an_earlier_inference_does_not_know_is_found() -> None:
+    nodes = [node("Relu", ["x"], ["r"]), node("Unsqueeze", ["r", "i"], ["y"])]
+    weights = {"i": np.array([0], np.int64)}
+    proto = onnx_files.model(nodes, {"x": (onnx_files.FLOAT, [1 << 17])}, ["y"], weights)
+    known = {"x": ValueType(onnx_files.FLOAT, (1 << 17,))}
+    assert inference_model.has_long_vectors(proto, known)
+    assert not inference_model.has_long_vectors(proto, {**known, "r": ValueType(1, (4,))})

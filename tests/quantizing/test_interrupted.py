@@ -141,7 +141,7 @@ atc_py.quantize(
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signal kills at once")
 @pytest.mark.parametrize(
-    "stage", sampled(["calibrate: sample 5 of 6"], ["correct biases", "write ascend"])
+    "stage", sampled(["calibrate: sample 5 of 6"], ["correct biases", "write the ascend form"])
 )
 def test_killed_process_resumes_to_the_same_bytes(
     tmp_path: Path, stage: str, monkeypatch: pytest.MonkeyPatch

@@ -90,7 +90,7 @@ def _check_cores(flags: Flags) -> None:
     soc = find_soc(soc_name(flags))
     limits = soc.aicores, soc.vector_cores or soc.aicores
     for number, most in zip(given.split("|"), limits, strict=False):
-        if number and int(number) > most:
+        if number and float(number) > most:  # int() refuses thousands of digits
             reason = Text("{soc} has {most} of these cores", soc=soc.name, most=most)
             raise invalid_value("aicore_num", given, reason, Text("leave it out"))
 

@@ -29,6 +29,8 @@ def reads_of(node: NodeProto) -> Iterator[str]:
             yield from reads_of(inner)
 
 
+_SIDES = 2
+
 Sides: TypeAlias = "frozenset[tuple[str, bool]]"
 """Conditions under which a value is alive, by name, and how they hold."""
 
@@ -136,10 +138,12 @@ class _Branches:
 
     def _merge(self, unit: WrittenOperator) -> None:
         alive = [value for value in unit.reads if not _is_dead(self._of(value))]
-        if len(alive) != len(unit.reads):
+        if len(alive) < _SIDES:
             self._pass_on(unit, (alive or list(unit.reads))[0])
             return
-        (one, other) = unit.reads
+        if len(alive) > _SIDES:
+            raise NoFormError(Text("the two values of a Merge do not depend on one condition"))
+        (one, other) = alive
         differing = {
             (condition, truth)
             for condition, truth in self._of(one)
@@ -151,7 +155,7 @@ class _Branches:
         outer = self._of(one) - {(condition, truth)}
         if outer != self._of(other) - {(condition, not truth)}:
             raise NoFormError(Text("the two values of a Merge depend on several conditions"))
-        found = self._joined((condition, outer, unit.origin), unit.reads, condition)
+        found = self._joined((condition, outer, unit.origin), alive, condition)
         found.merges.append(unit)
         found.sides.append((one, other) if truth else (other, one))
         self._if_of[unit.writes[0]] = found

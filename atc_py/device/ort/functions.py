@@ -60,7 +60,7 @@ class Functions:
         if key not in overloads:
             function.overload = str(len(overloads) + 1) if overloads else ""
             overloads[key] = function
-        call = helper.make_node(node.op, operands, results, node.source.name, domain=DOMAIN)
+        call = helper.make_node(node.op, operands, results, node.name, domain=DOMAIN)
         call.overload = overloads[key].overload
         call.attribute.extend(_attributes(node.attributes))
         return call

@@ -25,13 +25,17 @@ _MONOTONE = frozenset({"Relu", "MaxPool"})
 
 
 def without_early_roundings(
-    nodes: Sequence[NodeProto], outputs: Collection[str], on_grid: Collection[str]
+    nodes: Sequence[NodeProto],
+    outputs: Collection[str],
+    others: Collection[str],
+    on_grid: Collection[str],
 ) -> list[NodeProto]:
     """`nodes` of a flat graph without roundings that change no result.
 
     Args:
         nodes: producers first.
         outputs: names of values that are looked at: they keep their rounding.
+        others: names of values that are not float32: a rounding of one is more than a rounding.
         on_grid: names of 16-bit floats, and of float32 that are on the grid of the values there.
     """
     readers: dict[str, list[NodeProto]] = defaultdict(list)
@@ -45,6 +49,7 @@ def without_early_roundings(
         source = _source(node, makers, readers, outputs)
         if (
             source is not None
+            and source.input[0] not in others
             and _keeps_grid(node, makers, on_grid)
             and _rounds_again(node, source, readers, outputs)
         ):

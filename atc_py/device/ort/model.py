@@ -52,7 +52,10 @@ class Emulated:
     def drop_early_roundings(self) -> None:
         """Leave out roundings that change nothing, of a flat model, except of its outputs."""
         outputs = {value.name for value in self.outputs}
-        self.nodes = without_early_roundings(self.nodes, outputs, self.on_grid)
+        shown = (*self.inputs, *self.values, *self.outputs)
+        number = element_type(DType.FLOAT32)
+        others = {value.name for value in shown if value.type.tensor_type.elem_type != number}
+        self.nodes = without_early_roundings(self.nodes, outputs, others, self.on_grid)
 
     def show(self, name: str) -> None:
         """Make a value of the graph an output."""
@@ -100,6 +103,7 @@ class Emulator:
         self._stands_for: dict[int, int] = {}
         self._names = self._value_names()
         self._taken = frozenset(self._names)
+        self._named: set[str] = set()
         self._read = {self._real(port.tensor) for port in self._description.outputs}
         for node in self._description.nodes:
             self._read.update(map(self._real, node.inputs))
@@ -270,9 +274,13 @@ class Emulator:
             member = tensors[self._real(tensor)].member if tensor >= 0 else None
             if member is not None:
                 constants[at] = partial(self._model.array, member)
+        name = node.name  # runtimes want each name once, in bodies as well
+        while name in self._named:
+            name += "_"
+        self._named.add(name)
         return CompiledNode(
             node.op,
-            node.name,
+            name,
             node.engine,
             tuple(self._types[tensor] if tensor >= 0 else None for tensor in node.inputs),
             tuple(self._types[tensor] for tensor in node.outputs),

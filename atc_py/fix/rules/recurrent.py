@@ -102,6 +102,7 @@ def dynamic_lstm_unroll(ctx: RuleContext) -> Sequence[str]:
     that one thread computes, so that results depend on the number of threads. A state that differs
     in its last bit may get the next code.
     """
+    require_finite_weights(ctx)
     require(ctx.shape(0)[1] == 1, "there is one sequence", found=ctx.shape(0)[1])
     require(ctx.tensor(_LENGTHS) is None, "lengths are absent")
     size = ctx.shape(2)[1]
@@ -126,6 +127,7 @@ def _quantized(ctx: RuleContext, position: int, scale: int) -> list[tuple[str, s
     """Centered codes and steps of the weights of each direction, with powers of two exchanged."""
     codes = ctx.constant(position).astype(np.float32)
     step, zero = (ctx.constant(at).astype(np.float32) for at in (scale, scale + 1))
+    require(bool(np.isfinite(step).all()), "constant weights are finite")
     centered = (codes - _each(zero, codes.ndim)) * np.float32(WEIGHT_SHARE)
     steps = step.reshape(len(codes), -1) / np.float32(DATA_SHARE * WEIGHT_SHARE)
     return [

@@ -66,6 +66,13 @@ class _Form:
         return any(item != plain for item in numbers)
 
     @property
+    def steps_over(self) -> bool:
+        """True if windows are shorter than their step, along some axis."""
+        known = self._attributes.get("kernel_shape"), self._attributes.get("strides")
+        window, steps = (() if item is None else item.ints for item in known)
+        return any(size < step for size, step in zip(window, steps, strict=False))
+
+    @property
     def is_padded_by_name(self) -> bool:
         """True if auto_pad says how X is padded."""
         return self.text("auto_pad") not in {"", "NOTSET"}
@@ -81,9 +88,9 @@ class _Fault(NamedTuple):
 
 
 def _of_mean(form: _Form) -> bool:
-    """True for windows that overhang, or that are dilated within automatic pads."""
-    dilated = form.departs("dilations", 1) and form.is_padded_by_name
-    return form.integer("ceil_mode") != 0 or dilated
+    """True for windows that overhang, or that are dilated or apart within automatic pads."""
+    odd = form.departs("dilations", 1) or form.steps_over
+    return form.integer("ceil_mode") != 0 or (odd and form.is_padded_by_name)
 
 
 def _of_maximum(form: _Form) -> bool:

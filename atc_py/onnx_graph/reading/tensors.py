@@ -72,6 +72,8 @@ def size_complaint(element: int, shape: Shape | None) -> Text | None:
     dtype = dtype_of_element(element)
     if dtype is None or shape is None:
         return None
+    if 0 in shape and not is_addressable(shape):
+        return Text("no array can have the dims {shape}", shape=format_shape(shape))
     size = element_count(shape) * dtype.itemsize
     if size <= MOST_BYTES:
         return None

@@ -15,6 +15,7 @@ from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.nodes import nodes_within
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.running.exact_products import has_products, shift_weights
+from atc_py.onnx_graph.typing.inference_model import has_long_vectors
 from atc_py.system.memory_limit import require_memory
 from atc_py.system.process import granted_threads
 from atc_py.text import Text
@@ -71,7 +72,8 @@ def _sizes(model: onnx.ModelProto) -> dict[str, int]:
         onnx.ValueInfoProto(name=name) for node in graph.node for name in node.output if name
     )
     try:
-        inferred = onnx.shape_inference.infer_shapes(bare, data_prop=True).graph
+        follow = not has_long_vectors(bare, {})
+        inferred = onnx.shape_inference.infer_shapes(bare, data_prop=follow).graph
     except Exception:  # noqa: BLE001  (onnx raises anything; an engine then says what is wrong)
         inferred = graph
     return {value.name: _nbytes(value) for value in (*inferred.input, *inferred.output)}

@@ -83,6 +83,14 @@ class MeanVarianceNormalization(OpRun):
         return ((away / divisor).astype(x.dtype),)
 
 
+class Expand(OpRun):
+    """Broadcasting, which finds out that dims do not fit before it takes memory."""
+
+    def _run(self, data: NDArray[Any], shape: NDArray[Any]) -> tuple[NDArray[Any]]:
+        whole = np.broadcast_shapes(data.shape, tuple(shape))
+        return (np.broadcast_to(data, whole).copy(),)
+
+
 class GridSample(op_grid_sample.GridSample):
     """Images sampled at places, also by the older names of modes, and of a float16 grid in float32.
 
@@ -171,4 +179,4 @@ _OLDER: tuple[type[OpRun], ...] = (BatchNormalization, Hardmax, LogSoftmax, Soft
 def own_operators(opset: int) -> list[type[OpRun]]:
     """The operators that replace those of the evaluator at an opset."""
     older = [operator for operator in _OLDER if opset < SINCE[operator.__name__]]
-    return [*older, GridSample, LayerNormalization, MeanVarianceNormalization]
+    return [*older, Expand, GridSample, LayerNormalization, MeanVarianceNormalization]

@@ -267,8 +267,8 @@ def has_long_vectors(model: onnx.ModelProto, known: Mapping[str, ValueType]) -> 
 
     Args:
         model: the model that is to be inferred.
-        known: types that an earlier inference found, which are looked at in place of another one;
-            empty before the first.
+        known: types that an earlier inference found, which are looked at in place of another one
+            where they are those of all values in question.
 
     Raises:
         Exception: what onnx raises for models that it cannot make sense of.
@@ -277,7 +277,8 @@ def has_long_vectors(model: onnx.ModelProto, known: Mapping[str, ValueType]) -> 
     read = {name for node in nodes for name in node.input}
     if not read:
         return False
-    types = known or _inferred_plainly(model)
+    asked = read.difference(constant.name for constant in model.graph.initializer)
+    types = known if asked <= known.keys() else _inferred_plainly(model)
     vectors = (types[name].dims or () for name in read if name in types)
     return any(len(dims) == 1 and (dims[0] or 0) > LONG for dims in vectors)
 

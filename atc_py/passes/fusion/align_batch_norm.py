@@ -15,8 +15,9 @@ from atc_py.tensor.shapes import Shape
 class AlignBatchNormPass(Pass):
     """BatchNorm(x) = Reshape(BatchNorm(Reshape(x to N, C, H, W))), for x of another rank.
 
-    All axes after the channels but the last are one; axes that are missing have length 1. It comes
-    after convolutions have taken in what they can. Of open dims nothing is changed.
+    All axes after the channels but the last are one; axes that are missing, as that of the one
+    channel of rank 1, have length 1. It comes after convolutions have taken in what they can. Of
+    open dims nothing is changed, nor of a scalar, which kernels refuse.
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
@@ -30,12 +31,12 @@ class AlignBatchNormPass(Pass):
 def _is_askew(node: Node) -> bool:
     """True if the data have another rank than images, and known dims."""
     kind = node.output.type
-    return kind.rank != IMAGE_RANK and not kind.is_open
+    return kind.rank not in {0, IMAGE_RANK} and not kind.is_open
 
 
 def _on_images(graph: Graph, node: Node) -> Value:
     x, result = node.present_inputs[0], node.output.type
-    batch, channels, *rest = result.shape
+    batch, channels, *rest = result.shape if result.rank > 1 else (*result.shape, 1)
     image = (batch, channels, prod(rest[:-1]), *(rest[-1:] or [1]))
     data = _reshaped(graph, node, x, image)
     inputs = [data, *node.inputs[1:]]

@@ -276,8 +276,10 @@ class Search:
             judgment = self._judge(chosen(self._file, values))
             faults = len(judgment.faults_beyond(self._known.faults))
             errors = len(judgment.of(Standing.ERROR).keys() - self._errors)
-            refusals = 0 if faults or errors else self._refusals(judgment)
-            ran = Ran.NOT_TRIED if faults or errors or refusals else self._run(judgment)
+            # What breaks ONNX's rules, and be it with any dims, is neither compiled nor run.
+            broken = bool(judgment.faults or errors)
+            refusals = 0 if broken else self._refusals(judgment)
+            ran = Ran.NOT_TRIED if broken or refusals else self._run(judgment)
             self._tried[key] = Tried(values, judgment, faults, errors, refusals, ran)
         return self._tried[key]
 

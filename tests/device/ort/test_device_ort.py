@@ -22,7 +22,10 @@ from atc_py.diag.codes import (
     NO_ONNX_FORM,
     NO_ONNXRUNTIME,
 )
+from atc_py.system.structs import replace
 from tests.check.checks import residual_network
+from tests.device.models import ModelBuilder, run_model
+from tests.device.ort.twin import run_functions, run_on_ort
 from tests.onnx_graph import onnx_files
 
 IMAGE = np.random.default_rng(0).standard_normal((1, 3, 8, 8), dtype=np.float32)
@@ -182,3 +185,28 @@ def test_comparison_names_the_device_that_ran(model: Path) -> None:
 def test_search_for_nodes_to_keep_may_run_in_onnxruntime(model: Path) -> None:
     done = atc_py.compare_model(model, inputs={"x": IMAGE}, device="ort", suggest={"cosine": 0.9})
     assert done.suggestion is not None
+
+
+@pytest.mark.parametrize("shape", ["one name", "integer", "lone merge"])
+def test_odd_models_give_what_the_simulator_gives(shape: str) -> None:
+    builder, dims = ModelBuilder(), (2, 3)
+    x = np.arange(6, dtype=np.int8 if shape == "one name" else np.uint8).reshape(dims)
+    source = builder.input("x", x.dtype.name, dims)
+    if shape == "one name":
+        attributes = {"scale": 0.5, "offset": 0.0, "compute_type": "float16", "dtype": "float16"}
+        (made,) = builder.node("AscendAntiQuant", [source], [("float16", dims)], attributes)
+        (made,) = builder.node("Cast", [made], [("float32", dims)], {"dst_type": "float32"})
+        builder.nodes = [replace(node, name="n") for node in builder.nodes]
+    elif shape == "integer":
+        (made,) = builder.node("Cast", [source], [("float16", dims)], {"dst_type": "float16"})
+        (made,) = builder.node("Relu", [made], [("float16", dims)])
+    else:
+        (made,) = builder.node("Merge", [source], [("uint8", dims)])
+    builder.output("y", made)
+    model = builder.build()
+    expected = run_model(model, {"x": x})
+    found = run_on_ort(model, {"x": x})
+    assert found is not None
+    for outputs in (found, run_functions(model, {"x": x})):
+        assert outputs["y"].dtype == expected["y"].dtype
+        np.testing.assert_array_equal(outputs["y"], expected["y"])

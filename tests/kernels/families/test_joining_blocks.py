@@ -58,7 +58,7 @@ def test_few_channels_are_joined_inside_blocks(add_node: AddNode, verified: Veri
 
 def test_cuts_through_blocks_are_addressed_by_rows(add_node: AddNode, verified: Verified) -> None:
     graph = Graph("through", Phase.TYPED)
-    _add(add_node, graph, image, [(2, 19, 3, 5), (2, 3, 3, 5)], 1)
+    _add(add_node, graph, image, [(2, 35, 3, 5), (2, 3, 3, 5)], 1)
     _add(add_node, graph, matrix, [(3, 17, 19), (3, 4, 19)], 1)
     checked = verified(graph)
     assert wrong(checked) == []
