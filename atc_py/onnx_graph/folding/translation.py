@@ -10,6 +10,8 @@ from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import msgspec
+
 from atc_py.diag import BAD_MODEL, BAD_TENSOR, UNKNOWN_SHAPE, Diagnostic, Place, Sink
 from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.folding.vanishing import Vanishing, vanishing
@@ -225,7 +227,7 @@ class _Translator:
             ends = tuple(map(inner.value, branch.folded.graph.outputs))
             inner._reject_foreign(branch.folded.graph.outputs)
             branches[branch.name] = SourceBranch(nodes, ends)
-        return replace(
+        return msgspec.structs.replace(
             node,
             since_version=known.since_version,
             inputs=inputs,

@@ -16,6 +16,7 @@ from atc_py.diag import BAD_MODEL, AtcError, Diagnostic, Place
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.contents import type_of_proto
 from atc_py.onnx_graph.reading.tensors import known_type
+from atc_py.onnx_graph.typing.inference_by_kind import infer_by_kind
 from atc_py.onnx_graph.typing.inference_model import (
     SMALL,
     dims_below_zero,
@@ -266,6 +267,15 @@ def _inferred(
     graph: OnnxGraph, pinned: Mapping[str, ValueType], hints: _Hints
 ) -> dict[str, ValueType]:
     """The types that onnx infers of all values, given the types of some and without some nodes."""
+    plain = not (pinned or hints.withheld or hints.shown or hints.negative)
+    if (
+        plain
+        and len(graph.nodes) >= MANY_NODES
+        and not (graph.unsound or graph.foreign or graph.kinds)
+    ):
+        types = infer_by_kind(graph, lambda piece: _inferred(piece, {}, _Hints()))
+        if types is not None:
+            return types
     try:
         model = inference_model(graph, pinned, hints.withheld, hints.shown)
         follow = not has_long_vectors(model, graph.types)
