@@ -234,6 +234,8 @@ class Node:
     def set_input(self, position: int, value: Value | None) -> None:
         """Put `value` at `position`, which must exist."""
         old = self._inputs[position]
+        if old is value and (value is None or value.use_count == 1):
+            return
         if old is not None:
             old._drop_use(self, position)  # noqa: SLF001  (a node and its values keep uses together)
         inputs = self._inputs
