@@ -78,7 +78,7 @@ def test_kinds_differ_by_type_attribute_and_value_of_integers(
     assert [types[name].dims for name in "abdh"] == [(3, 4), (4, 3), (3, 4), (6, 2)]
 
 
-def test_scales_are_told_apart_by_value(tmp_path: Path) -> None:
+def test_scales_differ_by_value(tmp_path: Path) -> None:
     text = """ g (float[1, 1, 2, 2] x) => (float[1, 1, 12, 12] z)
         <float[4] s = {1, 1, 2, 2}, float[4] t = {1, 1, 3, 3}> {
         y = Resize (x, , s)  z = Resize (y, , t)

@@ -82,7 +82,7 @@ def translate(model: SourceModel, folded: FoldedGraph, tensors: TensorReader) ->
 
 
 class _Known(NamedTuple):
-    """What follows from what a node states and from the element types that it reads."""
+    """Facts that nodes share which state the same and read the same element types."""
 
     since_version: int
     attributes: Mapping[str, SourceAttr]

@@ -138,7 +138,7 @@ _ONE_BYTE = 0x7F
 
 
 def _names(data: bytes) -> tuple[tuple[str, ...], tuple[str, ...], str, int]:
-    """Inputs, outputs and name of a node's message, and where they end.
+    """Inputs, outputs and name of a node's message, and the place after them.
 
     Raises:
         IndexError: the message ends there.
@@ -160,7 +160,7 @@ def _names(data: bytes) -> tuple[tuple[str, ...], tuple[str, ...], str, int]:
 
 
 def _end_of_attributes(data: bytes, at: int) -> int:
-    """Where operator and attributes end that begin at `at`."""
+    """The end of operator and attributes, which begin at `at`."""
     end = len(data)
     while at < end and data[at] in _SHARED:
         size, at = data[at + 1], at + 2

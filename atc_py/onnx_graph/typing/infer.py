@@ -16,7 +16,6 @@ from atc_py.diag import BAD_MODEL, AtcError, Diagnostic, Place
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.contents import type_of_proto
 from atc_py.onnx_graph.reading.tensors import known_type
-from atc_py.onnx_graph.typing.inference_by_kind import infer_by_kind
 from atc_py.onnx_graph.typing.inference_model import (
     SMALL,
     dims_below_zero,
@@ -267,12 +266,11 @@ def _inferred(
     graph: OnnxGraph, pinned: Mapping[str, ValueType], hints: _Hints
 ) -> dict[str, ValueType]:
     """The types that onnx infers of all values, given the types of some and without some nodes."""
-    plain = not (pinned or hints.withheld or hints.shown or hints.negative)
-    if (
-        plain
-        and len(graph.nodes) >= MANY_NODES
-        and not (graph.unsound or graph.foreign or graph.kinds)
-    ):
+    is_hinted = pinned or hints.withheld or hints.shown or hints.negative
+    is_odd = graph.unsound or graph.foreign or graph.kinds
+    if len(graph.nodes) >= MANY_NODES and not (is_hinted or is_odd):
+        from atc_py.onnx_graph.typing.inference_by_kind import infer_by_kind  # few are as large
+
         types = infer_by_kind(graph, lambda piece: _inferred(piece, {}, _Hints()))
         if types is not None:
             return types

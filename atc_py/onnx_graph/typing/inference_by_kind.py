@@ -114,7 +114,7 @@ class _Kinds:
                 self._results[key] = found
 
     def _key(self, node: OnnxNode) -> Hashable:
-        """What nodes of one kind share; None for a node that is of a kind of its own."""
+        """The key that nodes of one kind share; None for a node that is of a kind of its own."""
         if node.op_type not in BLIND_TO_FLOATS and not self._floats.isdisjoint(node.input_names):
             return None
         read = [self._labels[name] for name in node.input_names]
