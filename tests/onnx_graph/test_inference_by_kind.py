@@ -13,6 +13,7 @@ from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.typing import infer, inference_by_kind
 from atc_py.onnx_graph.typing.infer import infer_types
 from atc_py.onnx_graph.typing.inference_by_kind import infer_by_kind
+from atc_py.onnx_graph.typing.inference_model import inference_model
 from tests.bench.growing_models import SHAPES
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
@@ -110,11 +111,10 @@ def test_large_graphs_are_inferred_by_kind(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(infer, "MANY_NODES", 100)
     monkeypatch.setattr(inference_by_kind, "PIECE", 50)
     sizes: list[int] = []
-    model_of = infer.inference_model
 
     def noted(graph: OnnxGraph, *others: Any) -> onnx.ModelProto:
         sizes.append(len(graph.nodes))
-        return model_of(graph, *others)
+        return inference_model(graph, *others)
 
     monkeypatch.setattr(infer, "inference_model", noted)
     assert whole_types(graph) == wanted
