@@ -39,7 +39,6 @@ from atc_py.diag import Diagnostic
 from atc_py.onnx_graph.source import INTERNAL_PREFIX, SchemaHistory, SourceModel, SourceNode
 from atc_py.spec import Library, OpSpec, Rule
 from atc_py.spec.implied import OperandAbsent, rules_of
-from atc_py.system.structs import replace
 
 _AGAINST = (Standing.ERROR, Standing.UNKNOWN, Standing.LIST)
 """Standings of findings for which the next list is asked about a node."""
@@ -186,7 +185,9 @@ class _Checker:
     def _row(self, view: SourceNode, findings: list[Finding]) -> NodeRow:
         # What contradicts ONNX is an error, whatever the rules find.
         broken = view.index in self._faulty
-        standing = Standing.ERROR if broken else worst(finding.standing for finding in findings)
+        standing = Standing.ERROR if broken else Standing.SUPPORTED
+        if findings and not broken:
+            standing = worst(finding.standing for finding in findings)
         key = view.domain, view.opset, view.op_type
         kind = self._kinds.get(key)
         if kind is None:
@@ -243,7 +244,7 @@ class _Checker:
         if placement is None:
             return None
         if not placement.restated:
-            return replace(placement, node=view, view=view)
+            return OpsetPlacement(placement.opset, view, view, placement.spec)
         placed = place_node(view, placement.spec, self._history)
         return placed if isinstance(placed, OpsetPlacement) else None
 

@@ -8,7 +8,7 @@ constants live as long as they are used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from atc_py.ir.nodes import AttrValue, Node, Origin, Return, Value
@@ -127,23 +127,21 @@ class Graph:
         self.remove_nodes(self.nodes)
         self.result.drop_inputs()
 
-    def constants(self) -> Iterator[Value]:
-        """Yield the constants in use, each once, in the order of first use."""
+    def constants(self) -> list[Value]:
+        """The constants in use, each once, in the order of first use."""
         users = (*self.nodes, self.result)
         used = [
             value
             for user in users
-            for value in user._inputs  # noqa: SLF001  (a tuple for each node takes as long again)
+            for value in user._inputs  # noqa: SLF001
             if value is not None and value.const is not None
         ]
-        yield from dict.fromkeys(used)
+        return list(dict.fromkeys(used))
 
-    def values(self) -> Iterator[Value]:
-        """Yield inputs, constants in use and outputs of nodes."""
-        yield from self.inputs
-        yield from self.constants()
-        for node in self.nodes:
-            yield from node.outputs
+    def values(self) -> list[Value]:
+        """Inputs, constants in use and outputs of nodes."""
+        made = [value for node in self.nodes for value in node.outputs]
+        return [*self.inputs, *self.constants(), *made]
 
     def sort(self) -> None:
         """Put producers before consumers and else keep the order; new nodes move to their users.

@@ -46,7 +46,7 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 _FEW = 8
-"""Names up to which a tuple is copied for one more."""
+"""Names, or inputs, up to which a tuple is copied where one changes."""
 
 
 class Value:
@@ -203,7 +203,7 @@ class Node:
         self.outputs = tuple(outputs)
         for value in self.outputs:
             value.producer = self
-        self._inputs: list[Value | None] = []
+        self._inputs: tuple[Value | None, ...] | list[Value | None] = ()
         self._take(inputs)
 
     @property
@@ -217,10 +217,10 @@ class Node:
 
     @property
     def present_inputs(self) -> tuple[Value, ...]:
-        inputs = self._inputs
+        inputs = tuple(self._inputs)
         if None in inputs:
             return tuple([value for value in inputs if value is not None])
-        return tuple(inputs)  # type: ignore[arg-type]  # no None among them
+        return inputs  # type: ignore[return-value]  # no None among them
 
     @property
     def output(self) -> Value:
@@ -234,9 +234,15 @@ class Node:
     def set_input(self, position: int, value: Value | None) -> None:
         """Put `value` at `position`, which must exist."""
         old = self._inputs[position]
+        if old is value and (value is None or value.use_count == 1):
+            return
         if old is not None:
             old._drop_use(self, position)  # noqa: SLF001  (a node and its values keep uses together)
-        self._inputs[position] = value
+        inputs = self._inputs
+        if isinstance(inputs, tuple):
+            self._inputs = (*inputs[:position], value, *inputs[position + 1 :])
+        else:
+            inputs[position] = value
         if value is not None:
             value._add_use(self, position)  # noqa: SLF001
 
@@ -245,6 +251,8 @@ class Node:
         self._take(inputs)
 
     def append_input(self, value: Value) -> None:
+        if isinstance(self._inputs, tuple):
+            self._inputs = list(self._inputs)
         self._inputs.append(None)
         self.set_input(len(self._inputs) - 1, value)
 
@@ -253,10 +261,10 @@ class Node:
         for position, value in enumerate(self._inputs):
             if value is not None:
                 value._drop_use(self, position)  # noqa: SLF001
-        self._inputs = []
+        self._inputs = ()
 
     def _take(self, inputs: Sequence[Value | None]) -> None:
-        self._inputs = list(inputs)
+        self._inputs = tuple(inputs) if len(inputs) <= _FEW else list(inputs)
         for position, value in enumerate(self._inputs):
             if value is not None:
                 value._add_use(self, position)  # noqa: SLF001

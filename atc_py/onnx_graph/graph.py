@@ -16,7 +16,6 @@ from atc_py.ir import ConstData
 from atc_py.onnx_graph.source import QuantizedNode, SourceAttr, SourceNode
 from atc_py.options.compile_options import QuantBias
 from atc_py.system.structs import replace
-from atc_py.system.wire import bytes_field
 from atc_py.tensor.shapes import Shape
 
 PLAIN_ATTRIBUTES: Mapping[int, Callable[[AttributeProto], SourceAttr]] = {
@@ -31,11 +30,8 @@ PLAIN_ATTRIBUTES: Mapping[int, Callable[[AttributeProto], SourceAttr]] = {
 
 _HOLDING_GRAPHS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 
-_ATTRIBUTE = 5
-"""Number of the field of a node's message."""
-
-_SHARED_BYTES = 1024
-"""Bytes of attributes up to which equal ones are kept once."""
+SHARED_BYTES = 1024
+"""Bytes of operator and attributes up to which nodes share what follows from them alone."""
 
 VISITS = 150_000
 """Nodes that inferences of a whole graph go through, however often a part of it must wait for
@@ -76,7 +72,16 @@ class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
     input_names: tuple[str, ...]  # by position; "" for one that is absent
     output_names: tuple[str, ...]  # by position; "" for one that is not asked for
     captured: tuple[str, ...]  # names that its subgraphs take from around them
-    place: Place
+    origin: Place | str  # the file, or the place that it has there under another name or operator
+    # operator and attributes as bytes, which nodes share; empty where they are long, or in a domain
+    stated: bytes = b""
+
+    @property
+    def place(self) -> Place:
+        """Its place in the file, or that of the node in whose place a rewrite made it."""
+        if isinstance(self.origin, str):
+            return Place(self.origin, self.index, self.name, self.op_type)
+        return self.origin
 
     def __eq__(self, other: object) -> bool:
         """True for the same node."""
@@ -101,19 +106,17 @@ class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
             tuple(filter(None, self.output_names)) if "" in self.output_names else self.output_names
         )
 
-    @cached_property
+    @property
     def plain_attributes(self) -> Mapping[str, SourceAttr]:
         """Its attributes that are numbers, text or lists of these, by name.
 
         Those that refer to an attribute of a function, or are no UTF-8, are left out.
         """
-        plain = [
-            bytes_field(_ATTRIBUTE, attribute.SerializeToString())
-            for attribute in self.proto.attribute
-            if attribute.type in PLAIN_ATTRIBUTES and not attribute.ref_attr_name
-        ]
-        key = b"".join(plain)
-        return _shared_values(key) if len(key) <= _SHARED_BYTES else _plain_values(key)
+        return _shared_values(self.stated) if self.stated else self._own_values
+
+    @cached_property
+    def _own_values(self) -> Mapping[str, SourceAttr]:
+        return _plain_values(self.proto)
 
     def integer(self, name: str, default: int = 0) -> int:
         """An attribute; `default` where it is absent or no integer."""
@@ -171,17 +174,19 @@ class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
         return _schema(self.op_type, self.opset, self.domain)
 
 
-def _plain_values(message: bytes) -> Mapping[str, SourceAttr]:
-    """The values of the attributes in a node's message."""
+def _plain_values(node: NodeProto) -> Mapping[str, SourceAttr]:
     values: dict[str, SourceAttr] = {}
-    for attribute in NodeProto.FromString(message).attribute:
-        with suppress(UnicodeDecodeError):
-            values[attribute.name] = PLAIN_ATTRIBUTES[attribute.type](attribute)
+    for attribute in node.attribute:
+        if attribute.type in PLAIN_ATTRIBUTES and not attribute.ref_attr_name:
+            with suppress(UnicodeDecodeError):
+                values[attribute.name] = PLAIN_ATTRIBUTES[attribute.type](attribute)
     return MappingProxyType(values)
 
 
-_shared_values = lru_cache(maxsize=1024)(_plain_values)
-"""The same, of all nodes whose attributes are equal."""
+@lru_cache(maxsize=1 << 14)
+def _shared_values(stated: bytes) -> Mapping[str, SourceAttr]:
+    """The plain attributes of all nodes that state the same."""
+    return _plain_values(NodeProto.FromString(stated))
 
 
 @lru_cache(maxsize=1024)
@@ -213,9 +218,11 @@ def nodes_for(
     """
     needed, kept = set(values), []
     for node in reversed(nodes):
-        if any(name in needed and name not in known for name in node.writes):
-            kept.append(node)
-            needed.update(node.reads)
+        for name in node.writes:
+            if name in needed and name not in known:
+                kept.append(node)
+                needed.update(node.reads)
+                break
     return kept[::-1], needed
 
 

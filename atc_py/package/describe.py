@@ -45,7 +45,7 @@ def describe(graph: Graph, contents: PackageContents, members: Mapping[Value, st
     Raises:
         ValueError: a node has no engine yet.
     """
-    values = list(graph.values())
+    values = graph.values()
     number = {value: position for position, value in enumerate(values)}
     return OmModel(
         format=FORMAT,

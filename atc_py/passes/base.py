@@ -40,8 +40,12 @@ class PassFusions(msgspec.Struct):
     def missed(self, miss: Miss, *, matched: bool) -> None:
         """Note a place that was left alone; `matched` says whether the whole pattern was there."""
         self.matched += matched
-        if self.nearest is None or miss.depth > self.nearest.depth:
+        if self.is_nearest(miss.depth):
             self.nearest = miss
+
+    def is_nearest(self, depth: int) -> bool:
+        """True if a miss with so many nodes of the pattern has more than those before."""
+        return self.nearest is None or depth > self.nearest.depth
 
     def applied(self, count: int = 1, rule: str = "") -> None:
         """Note places that were rewritten, with ATC's name of the rule if it is not the pass's first."""

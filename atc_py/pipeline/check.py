@@ -30,6 +30,7 @@ from atc_py.pipeline.proposal.misfit import find_misfit
 from atc_py.pipeline.trial import TrialCompilation
 from atc_py.spec import specifications
 from atc_py.spec.lists import operator_lists
+from atc_py.system.process import gc_paused
 from atc_py.system.structs import replace
 from atc_py.target import find_soc, is_former_name
 from atc_py.tensor.shapes import Shape
@@ -174,6 +175,7 @@ def _refuse_unused(inputs: Collection[str]) -> None:
         )
 
 
+@gc_paused()
 def checked_file(
     path: Path, options: CheckOptions, *, alone: bool, with_graphs: bool = False
 ) -> FileCheck:

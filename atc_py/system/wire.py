@@ -96,6 +96,8 @@ def read_varint(
     Raises:
         WireError: it does not end before `end`, or within `limit` bytes.
     """
+    if pos < end and buffer[pos] <= _ONE_BYTE:
+        return buffer[pos], pos + 1
     if pos + 1 < end and buffer[pos + 1] <= _ONE_BYTE < buffer[pos]:
         return buffer[pos] & _ONE_BYTE | buffer[pos + 1] << 7, pos + 2
     value = shift = 0

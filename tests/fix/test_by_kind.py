@@ -146,7 +146,7 @@ def test_a_site_notes_that_a_rule_looks_around() -> None:
         input_names=("x",),
         output_names=("y",),
         captured=(),
-        place=Place(),
+        origin=Place(),
     )
     asked: dict[str, Callable[[Any], object]] = {
         "tensor": lambda ctx: (ctx.tensor(0), ctx.shape(0), ctx.element, ctx.output(0)),

@@ -48,7 +48,7 @@ def two_values_one_name(graph: Graph) -> None:
 
 
 def input_and_constant_share_a_name(graph: Graph) -> None:
-    next(graph.constants()).name = "x"
+    graph.constants()[0].name = "x"
 
 
 def two_nodes_one_name(graph: Graph) -> None:

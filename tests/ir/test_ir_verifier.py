@@ -234,7 +234,7 @@ def test_constant_must_have_the_type_of_its_data(
     array: np.ndarray[tuple[int, ...], np.dtype[np.generic]], found: str | None
 ) -> None:
     graph = parse_graph(GOOD)
-    next(graph.constants()).const = DenseConst(array)
+    graph.constants()[0].const = DenseConst(array)
     message = f"Opt 'Opt:z': constant %c is declared as int8[2] ND, its data are {found}"
     assert messages(graph) == ([message] if found else [])
 

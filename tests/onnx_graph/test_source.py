@@ -187,7 +187,7 @@ def test_attributes_without_plain_form_are_all_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "atc_py.onnx_graph.reading.read.signature_faults", lambda _: []
+        "atc_py.onnx_graph.reading.read.broken_nodes", lambda _: {}
     )  # any name goes
     proto = onnx_files.model([node("Relu", ["x"], ["y"])], X, ["y"])
     add = proto.graph.node[0].attribute.add

@@ -141,7 +141,10 @@ class _Folder:
         """
         graph = self._graph
         changed = False
+        is_const = graph.consts.__contains__
         for node in graph.nodes:
+            if node.op_type not in _OF_UNKNOWN and not all(map(is_const, node.reads)):
+                continue
             results = self._try(node) if self._may_fold(node) else None
             if results is not None:
                 graph.consts.update(results)
@@ -168,9 +171,7 @@ class _Folder:
         return sink.errors
 
     def _may_fold(self, node: OnnxNode) -> bool:
-        """True if enough is known of a node's inputs, and it did not fail to fold before."""
-        if node.op_type not in _OF_UNKNOWN and not self._is_known(node):
-            return False
+        """True if a node may be folded, and it did not fail to fold before."""
         if node.domain or node.op_type in self._held:
             return False
         return node not in self._given_up and node not in self._graph.unsound

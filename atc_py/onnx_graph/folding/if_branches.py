@@ -7,7 +7,7 @@ from onnx import GraphProto
 from atc_py.diag import BAD_MODEL, UNKNOWN_SHAPE, AtcError, Diagnostic
 from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.graph import Branch, FoldedGraph, OnnxGraph, OnnxNode, ValueType
-from atc_py.onnx_graph.reading.attributes import signature_faults
+from atc_py.onnx_graph.reading.attributes import broken_nodes
 from atc_py.onnx_graph.reading.contents import locate_contents, sort_nodes
 from atc_py.onnx_graph.reading.nodes import inner_nodes, texts_of
 from atc_py.onnx_graph.reading.tensors import TensorReader, element_name, known_type
@@ -140,11 +140,11 @@ def _fold_branch(
         AtcError: if it takes inputs, its nodes cannot be ordered, or its tensors cannot be read.
     """
     name, proto = branch
-    contents = locate_contents(proto, tensors, outer.path)
-    _refuse_inputs(node, name, proto, contents.names)
     nodes = inner_nodes(proto, node, outer.opsets)
+    contents = locate_contents(proto, nodes, tensors, outer.path)
+    _refuse_inputs(node, name, proto, contents.names)
     taken = {name: known_type(outer, name) or _NOTHING for name in node.captured}
-    faults = {other: own_faults for other in nodes if (own_faults := signature_faults(other))}
+    faults = broken_nodes(nodes)
     graph = OnnxGraph(
         path=outer.path,
         opsets=outer.opsets,

@@ -8,7 +8,7 @@ from onnx import GraphProto
 
 from atc_py.diag import Sink
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.attributes import signature_faults
+from atc_py.onnx_graph.reading.attributes import broken_nodes
 from atc_py.onnx_graph.reading.contents import sort_nodes
 from atc_py.onnx_graph.reading.nodes import inner_names, inner_nodes, text_of
 from atc_py.onnx_graph.reading.tensors import TensorReader
@@ -39,8 +39,8 @@ def inline_branches(graph: OnnxGraph, tensors: TensorReader) -> bool:
         for tensor in branch.initializer:
             graph.consts[text_of(tensor.name, node.place)] = tensors.const(tensor, node.place)
         inner = inner_nodes(branch, node, graph.opsets)
-        for item in inner:
-            sink.extend(signature_faults(item))
+        for faults in broken_nodes(inner).values():
+            sink.extend(faults)
         nodes += inner
         nodes += _return_results(branch, node, graph)
     sink.raise_errors()

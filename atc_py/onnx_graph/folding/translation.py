@@ -5,10 +5,12 @@ Some parts lowering rejects: values without static type, attributes without form
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from atc_py.diag import BAD_MODEL, BAD_TENSOR, UNKNOWN_SHAPE, Diagnostic, Place, Sink
 from atc_py.onnx_graph.folding.folded import FoldedModel
@@ -28,6 +30,7 @@ from atc_py.onnx_graph.reading.tensors import (
     size_complaint,
 )
 from atc_py.onnx_graph.source import (
+    SourceAttr,
     SourceBranch,
     SourceModel,
     SourceTensor,
@@ -57,8 +60,9 @@ def translate(model: SourceModel, folded: FoldedGraph, tensors: TensorReader) ->
     nodes = translator.nodes("", vanishing(folded))
     outputs, rejected_outputs = translator.outputs()
     all_faults = tuple(dict.fromkeys((*folded.faults, *sink.errors)))
-    every = [inner for node in nodes for inner in node.with_inner]
     # Places in the file whose nodes may all fold away once inputs are fixed.
+    has_open = any(tensor.is_open for tensor in inputs)
+    every = [inner for node in nodes for inner in node.with_inner] if has_open else []
     doubtful = {node.index for node in every if node.vanishes and node.open_inputs}
     doubtful -= {node.index for node in every if not (node.vanishes and node.open_inputs)}
     doubts = tuple(fault for fault in all_faults if fault.place and fault.place.node in doubtful)
@@ -75,6 +79,14 @@ def translate(model: SourceModel, folded: FoldedGraph, tensors: TensorReader) ->
         branch_faults=tuple(fault for fault in faults if fault in chosen),
     )
     return FoldedModel(source, folded, translator.rejected, rejected_outputs)
+
+
+class _Known(NamedTuple):
+    """Facts that nodes share which state the same and read the same element types."""
+
+    since_version: int
+    attributes: Mapping[str, SourceAttr]
+    is_sound: bool  # whether nodes that are alike in that are not to be looked at
 
 
 class _Translator:
@@ -104,6 +116,8 @@ class _Translator:
         self.rejected: dict[int, tuple[Diagnostic, ...]] = {}
         self._rejects = Sink()
         self._untyped: set[str] = set()
+        self._typed: set[Hashable] = set()
+        self._sound: dict[Hashable, _Known] = {}
         self._values: dict[str, SourceTensor] = {}
         self._open_bits: dict[str, int] = {}
         self._open_inputs: Sequence[str] = ()
@@ -165,7 +179,12 @@ class _Translator:
         tensor = self._values.get(name)
         if tensor is None:
             tensor = self._values[name] = self._make_value(name)
-            if not tensor.is_typed:
+            type_ = tensor.element, tensor.dims, tensor.const is None
+            if type_ in self._typed:
+                return tensor
+            if tensor.is_typed:
+                self._typed.add(type_)
+            else:
                 self._untyped.add(name)
         return tensor
 
@@ -175,8 +194,10 @@ class _Translator:
             for name in node.reads:
                 bits |= self._open_bits.get(name, 0)
             self._open_bits.update(dict.fromkeys(node.writes, bits))
-        schema = node.schema
-        inputs = tuple([self.value(name) if name else None for name in node.input_names])
+        values = self._values
+        inputs = tuple(
+            [(values.get(name) or self.value(name)) if name else None for name in node.input_names]
+        )
         outputs = tuple(
             [
                 self.value(name)
@@ -191,10 +212,12 @@ class _Translator:
         )
         if self._graph.foreign:
             self._reject_foreign(node.reads)
-        attributes = read_attributes(node, self._tensors, self._rejects)
-        self._look_for_faults(node, inputs, outputs)
-        if self._untyped:
-            self._look_at_results(node)
+        alike = node.stated, node.opset, *[tensor and tensor.element for tensor in inputs]
+        known = None if self._untyped else self._sound.get(alike)
+        if known is None:
+            known = self._looked_at(node, inputs, outputs)
+            if known.is_sound:
+                self._sound[alike] = known
         branches: dict[str, SourceBranch] = {}
         for branch in self._folded.branches.get(node, ()) if node.is_if else ():
             inner = _Translator(branch.folded, self._tensors, self._sink, (self, node))
@@ -204,26 +227,38 @@ class _Translator:
             ends = tuple(map(inner.value, branch.folded.graph.outputs))
             inner._reject_foreign(branch.folded.graph.outputs)
             branches[branch.name] = SourceBranch(nodes, ends)
-        return replace(
+        return msgspec.structs.replace(
             node,
-            since_version=1 if schema is None else schema.since_version,
+            since_version=known.since_version,
             inputs=inputs,
             outputs=outputs,
-            attributes=attributes,
+            attributes=known.attributes,
             scope=scope,
             open_inputs=self._names(bits),
             vanishes=vanishes,
             branches=branches or _NONE,
         )
 
-    def _look_for_faults(
+    def _looked_at(
         self,
         node: OnnxNode,
         inputs: Sequence[SourceTensor | None],
         outputs: Sequence[SourceTensor | None],
-    ) -> None:
+    ) -> _Known:
+        schema = node.schema
+        attributes = read_attributes(node, self._tensors, self._rejects)
         dtypes = [tensor.dtype if tensor else None for tensor in inputs]
         complaint = type_contradiction(node, dtypes)
+        self._look_for_faults(node, complaint, outputs)
+        if self._untyped:
+            self._look_at_results(node)
+        is_plain = not attributes or attributes is node.plain_attributes
+        is_sound = bool(node.stated) and complaint is None and is_plain
+        return _Known(1 if schema is None else schema.since_version, attributes, is_sound)
+
+    def _look_for_faults(
+        self, node: OnnxNode, complaint: Text | None, outputs: Sequence[SourceTensor | None]
+    ) -> None:
         if complaint is not None:
             self._rejects.add(BAD_MODEL.diagnostic(complaint, place=node.place))
         untyped = [each for each in outputs if each and (each.dims is None or not each.element)]

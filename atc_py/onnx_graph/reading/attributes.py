@@ -1,6 +1,6 @@
 """Attributes of ONNX nodes as plain values, and nodes against the signature of their operator."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -155,8 +155,23 @@ class _Signature(msgspec.Struct, frozen=True):
         return self.types[position] if position < len(self.types) else None
 
 
-def signature_faults(node: OnnxNode) -> list[Diagnostic]:
-    """The inputs and attributes of a node that ONNX does not define for its operator."""
+def broken_nodes(nodes: Iterable[OnnxNode]) -> dict[OnnxNode, list[Diagnostic]]:
+    """The inputs and attributes that ONNX does not define for the operators of nodes."""
+    sound: set[tuple[bytes, int, int]] = set()
+    broken: dict[OnnxNode, list[Diagnostic]] = {}
+    for node in nodes:
+        alike = node.stated, len(node.input_names), len(node.output_names)
+        if alike in sound:
+            continue
+        faults = _signature_faults(node)
+        if faults:
+            broken[node] = faults
+        elif node.stated:
+            sound.add(alike)
+    return broken
+
+
+def _signature_faults(node: OnnxNode) -> list[Diagnostic]:
     signature = _signature(node.op_type, node.opset) if not node.domain else None
     if signature is None:
         return []

@@ -100,8 +100,10 @@ class Contents(msgspec.Struct):
     weight_bytes: int = 0  # bytes of initializers and of the tensors of Constant nodes
 
 
-def locate_contents(graph: GraphProto, tensors: TensorReader, path: Path) -> Contents:
-    """The places of the data of all tensors of `graph`.
+def locate_contents(
+    graph: GraphProto, nodes: Iterable[OnnxNode], tensors: TensorReader, path: Path
+) -> Contents:
+    """The places of the data of all tensors of `graph`, whose `nodes` are in the file's order.
 
     Raises:
         AtcError: with every finding about a tensor: BAD_TENSOR, EXTERNAL_DATA_MISSING,
@@ -110,11 +112,16 @@ def locate_contents(graph: GraphProto, tensors: TensorReader, path: Path) -> Con
     locator = _Locator(tensors, path)
     for tensor in graph.initializer:
         locator.initializer(tensor)
-    for index, node in enumerate(graph.node):
-        for attribute in node.attribute:
-            if attribute.HasField("t"):
-                place = Place(str(path), index, str(node.name), str(node.op_type))
-                locator.attribute(attribute.t, place, is_weight=node.op_type == "Constant")
+    without: set[bytes] = set()  # what nodes without tensors state
+    for index, node in enumerate(nodes):
+        if node.stated in without:
+            continue
+        held = [attribute.t for attribute in node.proto.attribute if attribute.HasField("t")]
+        for tensor in held:
+            place = Place(str(path), index, node.name, node.op_type)
+            locator.attribute(tensor, place, is_weight=node.op_type == "Constant")
+        if node.stated and not held:
+            without.add(node.stated)
     for sparse in graph.sparse_initializer:
         name = text_of(sparse.values.name, Place(file=str(path)))
         locator.refuse_sparse(name)
@@ -219,10 +226,9 @@ def check_names(
                 )
                 sink.add(BAD_MODEL.diagnostic(message, place=whole))
     sources = {*inputs, *initializers}
-    _check_producers(nodes, sources, sink)
-    known = sources.union(*(node.writes for node in nodes))
+    known = _check_producers(nodes, sources, sink).keys() | sources
     for node in nodes:
-        for name in dict.fromkeys(() if known.issuperset(node.reads) else node.reads):
+        for name in () if known.issuperset(node.reads) else dict.fromkeys(node.reads):
             if name not in known:
                 message = Text("nothing produces its input {name}", name=repr(name))
                 sink.add(BAD_MODEL.diagnostic(message, place=node.place))
@@ -265,7 +271,10 @@ def check_sizes(inputs: Iterable[DeclaredInput], place: Place, sink: Sink) -> No
             sink.add(BAD_TENSOR.diagnostic(complaint, place=at))
 
 
-def _check_producers(nodes: Sequence[OnnxNode], sources: set[str], sink: Sink) -> None:
+def _check_producers(
+    nodes: Sequence[OnnxNode], sources: set[str], sink: Sink
+) -> dict[str, OnnxNode]:
+    """The first producers of values, by name."""
     producers: dict[str, OnnxNode] = {}
     for node in nodes:
         if not node.op_type:
@@ -284,6 +293,7 @@ def _check_producers(nodes: Sequence[OnnxNode], sources: set[str], sink: Sink) -
                 sink.add(BAD_MODEL.diagnostic(message, place=node.place))
             else:
                 producers[name] = node
+    return producers
 
 
 def sort_nodes(nodes: Sequence[OnnxNode]) -> list[OnnxNode]:

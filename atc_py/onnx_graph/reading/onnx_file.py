@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-from onnx import ModelProto
+from onnx import ModelProto, NodeProto
 
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.ir import ConstData, DenseConst
@@ -51,6 +51,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
     tensors: TensorReader  # reads the tensors of its nodes' attributes
     file_nodes: int  # number of nodes in the file's graph
     proto: ModelProto  # the file's message without its large data, its functions inlined
+    deployed: bool = False  # whether it is in the deploy form
     faults: tuple[Diagnostic, ...] = ()  # what breaks ONNX's structural rules
     # the nodes among `nodes` that break their operator's definition
     unsound: frozenset[OnnxNode] = frozenset()
@@ -78,7 +79,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
 
     def bias_convention(self, asked: QuantBias | None) -> BiasConvention | None:
         """The convention of biases of int8 layers; None if the model has no deploy form."""
-        return bias_convention(self.proto, asked)
+        return bias_convention(self.proto, asked) if self.deployed else None
 
     def fold(
         self,
@@ -226,12 +227,17 @@ PRODUCER = "atc-py"
 _FORMS = {form.value: form for form in QuantBias}
 
 
+def in_deploy_form(nodes: Iterable[NodeProto]) -> bool:
+    """True if operators of Ascend's family are among nodes or in graphs within them."""
+    return any(node.op_type in ASCEND_OPERATORS for node in nodes_within(nodes))
+
+
 def bias_convention(proto: ModelProto, asked: QuantBias | None = None) -> BiasConvention | None:
     """The convention of the biases in a model; None if it is not in the deploy form.
 
     `asked` is what the user says; None leaves it to the file.
     """
-    if not any(node.op_type in ASCEND_OPERATORS for node in nodes_within(proto.graph.node)):
+    if not in_deploy_form(proto.graph.node):
         return None
     if asked is not None:
         return BiasConvention(asked, BiasSource.OPTION)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from onnx import GraphProto
 
 from atc_py.onnx_graph.graph import OnnxNode
-from atc_py.onnx_graph.reading.nodes import inner_nodes, normal_domain
+from atc_py.onnx_graph.reading.nodes import distinct, inner_nodes, normal_domain
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.parser_tensors import attribute_faults, input_faults, tensor_faults
 from atc_py.onnx_graph.source import Broken, scope_name
@@ -134,7 +134,8 @@ def _needs_domain(node: OnnxNode) -> bool:
 
 
 def _all_nodes(file: OnnxFile) -> Iterator[OnnxNode]:
-    for node in file.nodes:
+    """Yield the nodes of all graphs, of those that state the same one."""
+    for node in distinct(file.nodes):
         yield node
         if node.holds_graphs:
             yield from _within(node, file)

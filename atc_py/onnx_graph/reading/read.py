@@ -22,7 +22,7 @@ from atc_py.diag import (
     nearest_of_many,
 )
 from atc_py.onnx_graph.graph import OnnxNode
-from atc_py.onnx_graph.reading.attributes import signature_faults
+from atc_py.onnx_graph.reading.attributes import broken_nodes
 from atc_py.onnx_graph.reading.contents import (
     DeclaredInput,
     check_names,
@@ -34,8 +34,8 @@ from atc_py.onnx_graph.reading.contents import (
     type_of_proto,
 )
 from atc_py.onnx_graph.reading.mapped import ExternalFiles, MappedFile, open_model_file
-from atc_py.onnx_graph.reading.nodes import make_nodes, normal_domain, text_of
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.nodes import distinct, make_nodes, normal_domain, text_of
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile, in_deploy_form
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.reading.wire import Slimmed, WireSizeError, cut_large_data
 from atc_py.options.compile_options import CompileOptions
@@ -106,8 +106,8 @@ def _located_model(
 ) -> OnnxFile:
     place = Place(file=str(path))
     opsets = _opsets(model, path)
-    contents = locate_contents(model.graph, tensors, path)
     nodes = make_nodes(model.graph, opsets, path)
+    contents = locate_contents(model.graph, nodes, tensors, path)
     inputs = [declared_input(value, place) for value in model.graph.input]
     outputs = [text_of(value.name, place) for value in model.graph.output]
     sink = Sink()
@@ -115,7 +115,7 @@ def _located_model(
     check_names(names, contents.names, nodes, outputs, place, sink)
     if not outputs:
         sink.add(BAD_MODEL.diagnostic(Text("the graph has no outputs"), place=place))
-    broken = {node: faults for node in nodes if (faults := signature_faults(node))}
+    broken = broken_nodes(nodes)
     for faults in broken.values():
         sink.extend(faults)
     check_weights(inputs, contents, place, sink)
@@ -141,6 +141,7 @@ def _located_model(
         tensors=tensors,
         file_nodes=file_nodes,
         proto=model,
+        deployed=in_deploy_form(node.proto for node in distinct(nodes)),
         faults=tuple(sink.errors),
         unsound=frozenset(broken),
     )

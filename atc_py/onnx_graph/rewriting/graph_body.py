@@ -86,9 +86,10 @@ def inner_graph(
         ValueError: constants are no plain tensors.
     """
     path = Path(node.place.file or "")
-    contents = locate_contents(proto, tensors, path)
+    read = inner_nodes(proto, node, opsets)
+    contents = locate_contents(proto, read, tensors, path)
     nodes, consts = list[OnnxNode](), {**contents.weights}
-    for inner in inner_nodes(proto, node, opsets):
+    for inner in read:
         if inner.domain or inner.op_type != "Constant":
             nodes.append(inner)
             continue
@@ -139,7 +140,7 @@ def new_node(  # noqa: PLR0913  (the parts of a node)
         input_names=tuple(inputs),
         output_names=tuple(outputs),
         captured=captured_names(proto, origin.place),
-        place=origin.place,
+        origin=origin.place,
         replaces=origin.replaces,
     )
 

@@ -266,6 +266,14 @@ def _inferred(
     graph: OnnxGraph, pinned: Mapping[str, ValueType], hints: _Hints
 ) -> dict[str, ValueType]:
     """The types that onnx infers of all values, given the types of some and without some nodes."""
+    is_hinted = pinned or hints.withheld or hints.shown or hints.negative
+    is_odd = graph.unsound or graph.foreign or graph.kinds
+    if len(graph.nodes) >= MANY_NODES and not (is_hinted or is_odd):
+        from atc_py.onnx_graph.typing.inference_by_kind import infer_by_kind  # few are as large
+
+        types = infer_by_kind(graph, lambda piece: _inferred(piece, {}, _Hints()))
+        if types is not None:
+            return types
     try:
         model = inference_model(graph, pinned, hints.withheld, hints.shown)
         follow = not has_long_vectors(model, graph.types)

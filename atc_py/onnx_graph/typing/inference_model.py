@@ -106,6 +106,10 @@ _STEADY = frozenset(
 """Operators that make no negative dim of others; one that is missing costs an inference."""
 
 _WINDOWS = frozenset({"AveragePool", "Conv", "MaxPool"})
+
+BLIND_TO_FLOATS = _STEADY | _WINDOWS
+"""Operators of which no float that they read, whatever its value, decides about a type."""
+
 _SAME = frozenset({"SAME_UPPER", "SAME_LOWER"})
 
 
@@ -125,7 +129,7 @@ def inference_model(
     proto = model.graph
     proto.name = "g"
     _write_given(proto, graph, pinned)
-    imported = set(graph.opsets)
+    imported, declared = set(graph.opsets), graph.declared.keys()
     left_out = {*left_out, *graph.unsound}
     for node in graph.nodes:
         # Nobody has looked at the nodes of inner graphs; onnx would infer them along.
@@ -135,11 +139,11 @@ def inference_model(
         if shown and node in shown:
             proto.node.extend(shown[node].nodes)
             continue
-        proto.node.append(node.plain)
+        proto.node.append(node.proto if node.stated else node.plain)
         if node.domain not in imported:
             imported.add(node.domain)
             model.opset_import.append(onnx.OperatorSetIdProto(domain=node.domain, version=1))
-        if graph.declared:
+        if not declared.isdisjoint(node.output_names):
             proto.value_info.extend(_declared_values(graph, node))
     taken = {value.name for value in proto.value_info}
     given = (graph.consts, graph.inputs, pinned)

@@ -1,5 +1,7 @@
 """A Transpose of the last two axes becomes a flag of the matrix product that reads it."""
 
+from functools import partial
+
 from atc_py.ir import Node
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, merged_origins
 from atc_py.text import Text
@@ -19,7 +21,7 @@ class FuseTransposeMatmulPass(RewritePass):
         product = match.anchor
         found = [place for place in (0, 1) if _is_turned(product, place)]
         if not found:
-            raise MissError(_reason(product), product)
+            raise MissError(partial(_reason, product), product)
         turns = [match.producer(product.input(place), "TransposeD") for place in found]
         match.require_one_precision()
         for place, turn in zip(found, turns, strict=True):

@@ -10,7 +10,7 @@ Over 400 lines: a match and what it may be asked are one thing.
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -30,16 +30,24 @@ class MissError(Exception):
     """A rule does not apply.
 
     Attributes:
-        reason: why, with what was found.
+        reason: why, with what was found; it is said when it is asked for.
         matched: the pattern is there, but a condition is not met.
     """
 
     matched = False
 
-    def __init__(self, template: str, node: Node, /, **values: object) -> None:
-        self.reason = made_text(template, "", values)
+    def __init__(self, template: str | Callable[[], Text], node: Node, /, **values: object) -> None:
+        super().__init__()
         self.node = node
-        super().__init__(self.reason)
+        self._said = template, values
+
+    @property
+    def reason(self) -> Text:
+        template, values = self._said
+        return template() if callable(template) else made_text(template, "", values)
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 def is_close(found: float | None, wanted: float) -> bool:
@@ -417,8 +425,10 @@ class RewritePass(Pass):
         try:
             self.rewrite(match)
         except MissError as miss:
-            found = Miss.at(miss.node, miss.reason, len(match.nodes), match.anchor.name)
-            record.missed(found, matched=miss.matched)
+            depth = len(match.nodes)
+            record.matched += miss.matched
+            if record.is_nearest(depth):  # to say why takes longer than to find out
+                record.nearest = Miss.at(miss.node, miss.reason, depth, match.anchor.name)
             return False
         record.applied(rule=match.rule)
         return True

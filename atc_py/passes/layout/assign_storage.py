@@ -51,7 +51,7 @@ class AssignStoragePass(Pass):
                 if storage is not None:
                     value.type = value.type.with_storage(storage)
                     count += 1
-        return count + sum(_store(graph, value, assignment) for value in list(graph.constants()))
+        return count + sum(_store(graph, value, assignment) for value in graph.constants())
 
 
 def _asks_for_blocks(node: Node) -> bool:

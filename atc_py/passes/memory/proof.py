@@ -1,6 +1,6 @@
 """A graph and its plan in the terms of the proof, which knows neither."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from atc_py.ir import (
     Engine,
@@ -38,20 +38,19 @@ def unsound_places(
         found = graph.memory.padding
         text = Text("the memory plan must add {n} bytes to each value, found {found}")
         yield None, text.with_values(n=padding, found=found)
-    values = list(graph.values())
+    values = graph.values()
     missing = [value for value in values if value not in graph.memory.spots]
     for value in missing:
         yield value.producer, Text("the memory plan has no place for %{v}", v=value.name)
     if not missing:
-        proof = prove(placement_of(graph, graph.memory))
+        proof = prove(placement_of(graph, graph.memory, values))
         graph.proof = None if proof.faults else proof
         for position, message in proof.faults:
             yield None if position is None else values[position].producer, message
 
 
-def placement_of(graph: Graph, plan: MemoryPlan) -> Placement:
-    """The plan of `graph` as a placement; tensors as in `graph.values()`."""
-    values = list(graph.values())
+def placement_of(graph: Graph, plan: MemoryPlan, values: Sequence[Value]) -> Placement:
+    """The plan of `graph` as a placement; tensors as in `values`, which are the graph's."""
     number = {value: position for position, value in enumerate(values)}
     inputs, outputs = set(graph.inputs), set(graph.outputs)
     stored = {

@@ -237,7 +237,7 @@ class _Assignment:
             dtype = choice.inputs[position]
             taken = value
             if value.type.dtype is not dtype:
-                reason = partial(_reason, node, dtype, choice.engine, rule)
+                reason = partial(_reason, node.name, node.op, dtype, choice.engine, rule)
                 taken = self._cast(value, dtype, reason)
             node.set_input(position, taken)  # also the same one: uses come in the order of nodes
         for value, dtype in zip(node.outputs, choice.outputs, strict=True):
@@ -265,7 +265,7 @@ class _Assignment:
         if key not in self._casts:
             result = self._casts[key] = insert_cast(self._graph, value, dtype, self._context.soc)
             if result.producer is not None:
-                self._context.decisions.casts[result.producer.name] = reason()
+                self._context.decisions.casts[result.producer.name] = reason
         return self._casts[key]
 
     def _warn(self, node: Node, code: Code, request: DtypeRequest) -> None:
@@ -286,11 +286,11 @@ class _Assignment:
         self._sink.add(refusal.diagnostic())
 
 
-def _reason(node: Node, dtype: DType, engine: Engine, rule: str) -> Text:
+def _reason(node: str, op: str, dtype: DType, engine: Engine, rule: str) -> Text:
     return Text(
         "{node} ({op}) takes {dtype} on {engine}: {rule}",
-        node=node.name,
-        op=node.op,
+        node=node,
+        op=op,
         dtype=dtype.value,
         engine=engine.value,
         rule=Text(rule),

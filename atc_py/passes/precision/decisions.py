@@ -1,5 +1,6 @@
 """Decisions about precision as the result reports them, and why no dtype column fits a node."""
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import msgspec
@@ -149,8 +150,8 @@ class Decisions(msgspec.Struct):
 
     # every node that was typed, Casts of the model included
     nodes: dict[str, Decision] = msgspec.field(default_factory=dict)
-    # why each Cast that was inserted is there
-    casts: dict[str, str] = msgspec.field(default_factory=dict)
+    # what says why each Cast that was inserted is there; few of them stay
+    casts: dict[str, Callable[[], str]] = msgspec.field(default_factory=dict)
     # nodes that nothing runs at the dtypes that are wanted
     refused: list[Refusal] = msgspec.field(default_factory=list)
     # why a convolution of the model is float16 though it was int8, by its source
@@ -168,7 +169,7 @@ class Decisions(msgspec.Struct):
             if node.name in self.nodes
         ]
         casts = [
-            _cast_json(node, self.casts.get(node.name, "the model's own"))
+            _cast_json(node, self.casts.get(node.name, lambda: "the model's own")())
             for node in graph.nodes
             if node.op == "Cast"
         ]

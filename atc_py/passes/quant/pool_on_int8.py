@@ -118,7 +118,7 @@ def _cast(graph: Graph, value: Value, dtype: DType, context: PassContext) -> Val
         return value
     made = insert_cast(graph, value, dtype, context.soc)
     if made.producer is not None:
-        context.decisions.casts[made.producer.name] = _REASON
+        context.decisions.casts[made.producer.name] = lambda: _REASON
     return made
 
 

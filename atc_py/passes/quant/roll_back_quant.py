@@ -1,5 +1,6 @@
 """Int8 layers of few input channels go back to float16."""
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -152,7 +153,7 @@ def _cast(graph: Graph, value: Value, dtype: DType, context: PassContext, channe
         return value
     made = insert_cast(graph, value, dtype, context.soc)
     if made.producer is not None:
-        context.decisions.casts[made.producer.name] = _reason(channels)
+        context.decisions.casts[made.producer.name] = partial(_reason, channels)
     return made
 
 

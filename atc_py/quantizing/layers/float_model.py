@@ -283,7 +283,7 @@ def _place_in(graph: OnnxGraph, origin: FloatModel) -> None:
     for node in graph.nodes:
         known = next((places[name] for name in node.writes if name in places), None)
         place = known or Place(str(origin.shown), None, node.name, node.op_type)
-        nodes.append(replace(node, place=place))
+        nodes.append(replace(node, origin=place))
     graph.nodes = nodes
 
 

@@ -62,7 +62,8 @@ class LayerConstants:
                     inputs[position] = writer.const(f"{base}/prepared", array)
             outputs = self._outputs.get(node, node.output_names)
             # Its results may have other names from now on.
-            origin = node if node.name else replace(node, name=node.output_names[0])
+            name = node.name or node.output_names[0]
+            origin = replace(node, name=name, origin=node.place)
             writer.again(origin, node.op_type, inputs, outputs, with_own=True)
         writer.finish()
 
