@@ -1,5 +1,7 @@
 """Elementwise families: operands, rows or blocks, scratch memory, and the plan of their tiles."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
