@@ -4,7 +4,6 @@ import hashlib
 import re
 import zlib
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
 
 from atc_py.package.records import Entry, directory, local_header
@@ -65,7 +64,6 @@ class ArchiveWriter:
         self._file = file
         self._entries: list[Entry] = []
         self._end = 0
-        self._sums = ThreadPoolExecutor(1)  # CRCs of large members, while they are written
 
     def add(self, name: str, size: int, pieces: Iterable[bytes | memoryview]) -> OmMember:
         """Add a member of `size` bytes; a piece may be freed when the next one is requested.
@@ -80,8 +78,7 @@ class ArchiveWriter:
             data = bytearray()
             for piece in pieces:
                 data += piece
-            digests.update_sha256(data)
-            digests.crc = zlib.crc32(data)
+            digests.update(data)
             entry = Entry(name, size, digests.crc, self._end)
             header = local_header(entry)
             self._file.write(header + data)
@@ -90,12 +87,8 @@ class ArchiveWriter:
             header = local_header(entry)
             self._file.write(header)
             for piece in pieces:
-                crc = self._sums.submit(zlib.crc32, piece, digests.crc)
-                try:
-                    digests.update_sha256(piece)
-                    self._file.write(piece)
-                finally:
-                    digests.crc = crc.result()
+                digests.update(piece)
+                self._file.write(piece)
             entry = replace(entry, crc=digests.crc)
             self._patch(entry)
         if digests.size != size:
@@ -144,6 +137,7 @@ class _Digests:
         self.crc = 0
         self.sha256 = hashlib.sha256()
 
-    def update_sha256(self, piece: bytes | bytearray | memoryview) -> None:
+    def update(self, piece: bytes | bytearray | memoryview) -> None:
         self.size += len(piece)
+        self.crc = zlib.crc32(piece, self.crc)
         self.sha256.update(piece)
