@@ -109,9 +109,14 @@ def import_onnx_parts() -> None:
     but does not have them as attributes: this is for processes that run a command and end.
     """
     package = None if "onnx" in sys.modules else find_spec("onnx")
-    for part in _PARTS if package else ():
-        spec = PathFinder.find_spec(f"onnx.{part}", package.submodule_search_locations)
+    folders = None if package is None else package.submodule_search_locations
+    for part in _PARTS if folders else ():
+        spec = PathFinder.find_spec(f"onnx.{part}", folders)
         if spec is None or spec.loader is None:
             return
         module = sys.modules[spec.name] = module_from_spec(spec)
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[spec.name]
+            raise

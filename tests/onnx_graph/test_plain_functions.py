@@ -66,7 +66,7 @@ def test_plain_function_is_that_of_the_reference(
     with monkeypatch.context() as patched:
         patched.setattr("onnx.reference.ReferenceEvaluator", None)
         own = result(nodes, weights, tmp_path)
-    monkeypatch.setattr("atc_py.onnx_graph.folding.evaluate.plain_result", lambda *_: None)
+    monkeypatch.setattr("atc_py.onnx_graph.folding.plain_functions.plain_result", lambda *_: None)
     theirs = result(nodes, weights, tmp_path)
     if theirs is None or attributes.get("to") == onnx.TensorProto.BFLOAT16:  # left to it
         assert own is None

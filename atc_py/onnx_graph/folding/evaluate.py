@@ -12,7 +12,6 @@ import numpy.typing as npt
 from onnx.onnx_pb import GraphProto, NodeProto, ValueInfoProto
 
 from atc_py.ir import ConstData, DenseConst
-from atc_py.onnx_graph.folding.plain_functions import plain_result
 from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
@@ -216,6 +215,8 @@ def evaluate(
             if node.op_type == "GatherElements":
                 results = _gather_elements(node, arrays)
             else:
+                from atc_py.onnx_graph.folding.plain_functions import plain_result
+
                 plain = plain_result(node, arrays)
                 results = _run_reference(node, arrays, opsets) if plain is None else [plain]
     except Exception:  # noqa: BLE001  (it raises anything; a node that is not folded is not an error)

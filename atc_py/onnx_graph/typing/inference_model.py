@@ -291,10 +291,12 @@ def has_long_vectors(model: ModelProto, known: Mapping[str, ValueType]) -> bool:
 
 def infer_shapes(model: bytes, *, data_prop: bool) -> ModelProto:
     """The model with the types that onnx infers, as `onnx.shape_inference` has it."""
-    inferred = shape_inference.infer_shapes(
-        model, check_type=False, strict_mode=False, data_prop=data_prop
+    inferred: ModelProto = ModelProto.FromString(
+        shape_inference.infer_shapes(
+            model, check_type=False, strict_mode=False, data_prop=data_prop
+        )
     )
-    return ModelProto.FromString(inferred)
+    return inferred
 
 
 def _inferred_plainly(model: ModelProto) -> dict[str, ValueType]:
