@@ -316,10 +316,10 @@ class _Checker:
         return self._spec(view) is not None
 
     def _unlisted_parts(self, node: BoundNode) -> Iterator[Finding]:
-        schema = None if node.spec.custom else self._history.at(node.spec.op, node.written)
         for name, value in node.view.attributes.items():
             if name.startswith(INTERNAL_PREFIX) or node.has_attribute(name):
                 continue
+            schema = None if node.spec.custom else self._history.at(node.spec.op, node.written)
             # What ONNX itself does not define at the file's opset was reported as a fault.
             if schema is None or name in schema.attributes:
                 yield self._conclude.unlisted_attribute(node, name, value)

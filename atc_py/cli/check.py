@@ -15,7 +15,7 @@ from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.options.compile_options import CheckOptions
 from atc_py.report.check.document import CheckDocument
 from atc_py.system.cache_folders import same_path
-from atc_py.system.process import import_numpy
+from atc_py.system.process import import_numpy, import_onnx_parts
 from atc_py.text import Text
 
 # Written out because the defining modules take long to import; a test compares them.
@@ -84,6 +84,7 @@ def check(  # noqa: PLR0913  (one parameter an option)
     was called wrongly, 3 a file cannot be read or written; with several models, the worst.
     """
     import_numpy()
+    import_onnx_parts()
     from atc_py.options.model_paths import model_paths
     from atc_py.report.check.baseline import read_baseline
     from atc_py.report.check.formats import exit_status

@@ -5,6 +5,8 @@ the length of a tile along x and s the bytes of an element, two buffers deep in 
 4 t_m t_n <= L0C; 2 s t_m t_k <= L0A; 2 s t_n t_k <= L0B; 2 s (t_m + t_n) l1_k <= L1.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from math import isqrt
 from typing import Any

@@ -1,5 +1,7 @@
 """Elementwise families: operands, rows or blocks, scratch memory, and the plan of their tiles."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -12,7 +14,7 @@ from atc_py.kernels.family import Family, InputSample
 from atc_py.kernels.grid import grid_of, grid_tiling
 from atc_py.kernels.links import link_scratch
 from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.planes import PATTERN, PlaneTiling, Seen, lanes_of, plane_tiling
+from atc_py.kernels.planes import PATTERN, Seen, lanes_of, moves_in_planes, plane_tiling
 from atc_py.kernels.ports import CTYPE_SIZES, Formula, KernelPort, Loaded, Scratch, loaded
 from atc_py.kernels.tiling import BLOCK, DEPTH, ElementFootprint
 from atc_py.target import Soc
@@ -139,7 +141,7 @@ class _InPlanes(Family):
 
     def fits(self, launch: Launch) -> bool:
         """True if every operand fits the blocks of the result."""
-        return self._tiling(launch) is not None
+        return moves_in_planes(*self._tensors(launch, self._rows.formula(launch.kernel)))
 
     def plan(self, launch: Launch) -> Plan:
         """Cut rows of pixels, with a mask of the lanes that are channels.
@@ -147,11 +149,12 @@ class _InPlanes(Family):
         Raises:
             ValueError: `fits` refuses the launch.
         """
-        tiling = self._tiling(launch)
+        kernel, how = launch.kernel, self._rows.formula(launch.kernel)
+        tensors = self._tensors(launch, how)
+        tiling = plane_tiling(*tensors, _footprint(kernel, how), launch.soc)
         if tiling is None:
             raise ValueError(f"{launch.node.name} does not work on blocks")
-        kernel = launch.kernel
-        buffers = _buffers(kernel, self._rows.formula(kernel), tiling.buffer_length)
+        buffers = _buffers(kernel, how, tiling.buffer_length)
         if not keeps_zeros(kernel):
             buffers += [Buffer(f"{port.name}Pattern", "ub", PATTERN) for port in kernel.outputs]
         return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
@@ -173,9 +176,9 @@ class _InPlanes(Family):
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
         return self._rows.draw(sample, generator)
 
-    def _tiling(self, launch: Launch) -> PlaneTiling | None:
-        """Cut a result in blocks; None if an operand does not fit blocks."""
-        kernel, how = launch.kernel, self._rows.formula(launch.kernel)
+    def _tensors(self, launch: Launch, how: Formula) -> tuple[Seen, list[Seen], int]:
+        """The first result; all operands and results; the lanes of a pixel."""
+        kernel = launch.kernel
         shapes = dict(zip(kernel.operands, (*launch.inputs, *launch.linked), strict=True))
         result = Seen(kernel.outputs[0], launch.outputs[0])
         operands = []
@@ -188,9 +191,7 @@ class _InPlanes(Family):
             operands.append(Seen(tensor.port, shape, by_channel))
         pairs = zip(kernel.outputs, launch.outputs, strict=True)
         outputs = [Seen(port, shape) for port, shape in pairs]
-        lanes = lanes_of((*kernel.operands, *kernel.outputs))
-        footprint = _footprint(kernel, how)
-        return plane_tiling(result, operands, outputs, lanes, footprint, launch.soc)
+        return result, [*operands, *outputs], lanes_of((*kernel.operands, *kernel.outputs))
 
 
 def rows_and_planes(*families: ElementwiseFamily) -> tuple[Family, ...]:

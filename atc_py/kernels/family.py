@@ -1,5 +1,7 @@
 """Families: operators whose kernels one template writes, and how their work is planned."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet

@@ -90,20 +90,36 @@ def planes_of(port: KernelPort, shape: Shape, lanes: int) -> Planes:
     return Planes(tuple(stack), -(-width // lanes), (rows,), height, width, lanes)
 
 
+def _known_steps(
+    result: Seen, tensors: Sequence[Seen], lanes: int
+) -> tuple[Planes, list[_Steps]] | None:
+    whole = planes_of(result.port, result.shape, lanes)
+    known: list[_Steps] = []
+    for each in tensors:
+        steps = _steps(each, result.shape, whole)
+        if steps is None:
+            return None
+        known.append(steps)
+    return whole, known
+
+
+def moves_in_planes(result: Seen, tensors: Sequence[Seen], lanes: int) -> bool:
+    """True if no operand repeats within a block."""
+    return _known_steps(result, tensors, lanes) is not None
+
+
 def plane_tiling(
-    result: Seen, operands: Sequence[Seen], outputs: Sequence[Seen], lanes: int,
-    footprint: ElementFootprint, soc: Soc,
-) -> PlaneTiling | None:  # fmt: skip
+    result: Seen, tensors: Sequence[Seen], lanes: int, footprint: ElementFootprint, soc: Soc
+) -> PlaneTiling | None:
     """The tiling of pixel rows; None where an operand repeats within a block.
 
-    `operands` are in the kernel's order, `lanes` those of a pixel; `footprint` is of an element in
-    the unified buffer.
+    `tensors` are operands and outputs in the kernel's order, `lanes` those of a pixel; `footprint`
+    is of an element in the unified buffer.
     """
-    whole = planes_of(result.port, result.shape, lanes)
-    steps = [_steps(each, result.shape, whole) for each in (*operands, *outputs)]
-    known = [each for each in steps if each is not None]
-    if len(known) < len(steps):
+    found = _known_steps(result, tensors, lanes)
+    if found is None:
         return None
+    whole, known = found
     inside, moves = _row_axes(whole, known)
     first = len(whole.outer) + 1 + len(whole.pixels) - inside
     dims = (*whole.outer, whole.planes, *whole.pixels)

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 import msgspec
-import onnx
-from onnx import AttributeProto, GraphProto, NodeProto
+from onnx.onnx_cpp2py_export import defs
+from onnx.onnx_pb import AttributeProto, GraphProto, NodeProto
 
 from atc_py.diag import Diagnostic, Place
 from atc_py.ir import ConstData
@@ -153,7 +153,7 @@ class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
         """The node with ONNX's own domain spelled "", which every function of onnx accepts."""
         if self.proto.domain == self.domain:
             return self.proto
-        plain = onnx.NodeProto()
+        plain = NodeProto()
         plain.CopyFrom(self.proto)
         plain.domain = self.domain
         return plain
@@ -169,7 +169,7 @@ class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
         return not self.domain and self.op_type == "If"
 
     @property
-    def schema(self) -> onnx.defs.OpSchema | None:
+    def schema(self) -> defs.OpSchema | None:
         """ONNX's definition in force at the node's opset, or None."""
         return _schema(self.op_type, self.opset, self.domain)
 
@@ -190,10 +190,10 @@ def _shared_values(stated: bytes) -> Mapping[str, SourceAttr]:
 
 
 @lru_cache(maxsize=1024)
-def _schema(op_type: str, opset: int, domain: str) -> onnx.defs.OpSchema | None:
+def _schema(op_type: str, opset: int, domain: str) -> defs.OpSchema | None:
     try:
-        return onnx.defs.get_schema(op_type, opset, domain)
-    except onnx.defs.SchemaError:
+        return defs.get_schema(op_type, opset, domain)
+    except defs.SchemaError:
         return None
 
 

@@ -119,7 +119,7 @@ def test_blocks_of_an_operand_are_those_of_the_result_or_repeat_whole(
     ]
     operand, result = Seen(ports[0], shape), Seen(ports[1], RESULT)
     footprint = ElementFootprint.of([F16, F16])
-    tiling = plane_tiling(result, [operand], [result], 16, footprint, SIM)
+    tiling = plane_tiling(result, [operand, result], 16, footprint, SIM)
     assert (tiling is not None) is fits
 
 

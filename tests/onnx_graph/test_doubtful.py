@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import helper, shape_inference
+from onnx import helper
 
 from atc_py.diag.codes import BAD_NODE
+from atc_py.onnx_graph.typing import infer
 from tests.onnx_graph import onnx_files
 
 node = helper.make_node
@@ -73,7 +74,7 @@ def test_slice_after_a_window_too_large_in_a_branch_is_refused(tmp_path: Path) -
 def inferences(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return the number of nodes in each inference on a whole graph, except those for types."""
     sizes: list[int] = []
-    original = shape_inference.infer_shapes
+    original = infer.infer_shapes
 
     def counted(model: onnx.ModelProto | bytes, **options: bool) -> onnx.ModelProto:
         if isinstance(model, bytes) and options.get("data_prop"):
@@ -81,7 +82,7 @@ def inferences(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         inferred: onnx.ModelProto = original(model, **options)
         return inferred
 
-    monkeypatch.setattr(shape_inference, "infer_shapes", counted)
+    monkeypatch.setattr(infer, "infer_shapes", counted)
     return sizes
 
 

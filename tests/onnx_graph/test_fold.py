@@ -16,6 +16,7 @@ from atc_py.onnx_graph.folding.evaluate import evaluate
 from atc_py.onnx_graph.reading.mapped import MappedConst
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceModel
+from atc_py.onnx_graph.typing import infer
 from atc_py.system.memory_limit import limited_memory
 from tests.onnx_graph import onnx_files
 
@@ -479,13 +480,13 @@ def test_chain_of_computed_reshapes_takes_onnx_one_run_a_link(
         value = result
     weights = {"last": ints(1), "two": ints(2), "rest": ints(-1)}
     proto = onnx_files.model(nodes, {"x": (FLOAT, [4, 256])}, [value], weights, {"": 13})
-    infer = onnx.shape_inference.infer_shapes
+    original = infer.infer_shapes
 
     def counted(*arguments: Any, **options: Any) -> onnx.ModelProto:
         runs.append(arguments)
-        return infer(*arguments, **options)
+        return original(*arguments, **options)
 
-    monkeypatch.setattr(onnx.shape_inference, "infer_shapes", counted)
+    monkeypatch.setattr(infer, "infer_shapes", counted)
     (found,) = onnx_files.source(proto, tmp_path).outputs
     assert found.shape == (256, 4)
     assert len(runs) <= links + 2

@@ -11,6 +11,7 @@ from onnx import helper
 import atc_py
 from atc_py.onnx_graph.reading.onnx_file import surveyed
 from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.typing import infer
 from atc_py.tensor.dtypes import DType
 from tests.onnx_graph import onnx_files
 
@@ -67,16 +68,15 @@ def test_layers_on_int8_have_int32_sums(
 def test_many_layers_are_typed_in_few_inferences(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from onnx import shape_inference
 
     runs: list[Any] = []
-    original = shape_inference.infer_shapes
+    original = infer.infer_shapes
 
     def counted(model: Any, **options: bool) -> Any:
         runs.append(model)
         return original(model, **options)
 
-    monkeypatch.setattr(shape_inference, "infer_shapes", counted)
+    monkeypatch.setattr(infer, "infer_shapes", counted)
     nodes = []
     consts: dict[str, npt.NDArray[Any]] = {
         "w": np.ones((3, 3), np.int8),

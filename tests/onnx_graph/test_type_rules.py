@@ -7,13 +7,13 @@ from pathlib import Path
 
 import onnx
 import pytest
-from onnx import TensorProto, helper, shape_inference
+from onnx import TensorProto, helper
 from onnx.defs import has
 
 from atc_py.diag.codes import BAD_MODEL, BAD_NODE
 from atc_py.onnx_graph.graph import ValueType
 from atc_py.onnx_graph.source import SourceTensor
-from atc_py.onnx_graph.typing import rules
+from atc_py.onnx_graph.typing import infer, rules
 from atc_py.onnx_graph.typing.type_rules import (
     RULES,
     Contradiction,
@@ -150,7 +150,7 @@ def test_rule_that_withholds_takes_one_function(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[list[str]] = []
-    original = shape_inference.infer_shapes
+    original = infer.infer_shapes
 
     def noted(data: bytes, **options: bool) -> onnx.ModelProto:
         proto = onnx.ModelProto.FromString(data)
@@ -162,7 +162,7 @@ def test_rule_that_withholds_takes_one_function(
     def _unknown(asked: Question) -> Withheld | None:
         return None if asked.is_closed(0) else Withheld()
 
-    monkeypatch.setattr(shape_inference, "infer_shapes", noted)
+    monkeypatch.setattr(infer, "infer_shapes", noted)
     assert [each.dims for each in sine(tmp_path)] == [(2, 3), (2, 3)]
     assert seen == [["Relu"], ["Sin", "Relu"]]
 

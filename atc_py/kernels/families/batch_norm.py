@@ -1,5 +1,7 @@
 """Batch normalization of inference: a function of each element and of its channel."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,8 +1,10 @@
 """Results whose parts are where data say, or numbers that only the run knows: one by one."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +14,7 @@ from atc_py.kernels.fields import Tiling, narrow, wide
 from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.kernels.tiling import BLOCK, DEPTH, vector_cores
 
-Draw = Callable[[InputSample, np.random.Generator], NDArray[Any] | None]
+Draw: TypeAlias = "Callable[[InputSample, np.random.Generator], NDArray[Any] | None]"
 
 
 class EachTiling(Tiling):

@@ -1,5 +1,7 @@
 """Elements picked or replaced, one for each index: GatherElements and ScatterElements."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from math import prod
 from typing import Any

@@ -1,5 +1,7 @@
 """Functions of each element: unary, activations, arithmetic, comparisons, the choice."""
 
+from __future__ import annotations
+
 from math import inf, nan
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Results as many as data decide: boxes that overlap no better one, elements other than 0."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from math import prod
 from typing import Any

@@ -1,5 +1,7 @@
 """Losses of classes: what runs along the classes, and one number of each label."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

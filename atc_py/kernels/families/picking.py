@@ -1,5 +1,7 @@
 """Slices picked by index: GatherV2D along one axis, GatherNd by tuples of indices."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from math import prod
 from typing import Any

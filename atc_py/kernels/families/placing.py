@@ -1,5 +1,7 @@
 """Elements put where indices say: slices of a copy of a tensor, marks along a new axis."""
 
+from __future__ import annotations
+
 from math import prod
 from typing import Any
 

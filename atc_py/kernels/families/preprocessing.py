@@ -1,5 +1,7 @@
 """Pictures before a network: Aipp. Pixels are loaded one by one, and normalized line by line."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from math import prod
 from typing import Any, NamedTuple

@@ -1,5 +1,7 @@
 """Quantization: floats to small integers and back, and sums of products to either."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Recurrent layers: LSTM and GRU in one direction, whole sequences on a core."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any

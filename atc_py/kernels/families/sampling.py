@@ -1,5 +1,7 @@
 """Images sampled between pixels: GridSampler2D, DeformableOffsets, ROIAlign."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import onnx
+from onnx.onnx_pb import GraphProto, NodeProto, ValueInfoProto
 
 from atc_py.ir import ConstData, DenseConst
 from atc_py.onnx_graph.graph import OnnxNode
+from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.tensor.shapes import normalize_axis
 
@@ -41,7 +42,7 @@ _SIZES = 3
 class _Form:
     """A node as its faults read it."""
 
-    def __init__(self, node: onnx.NodeProto) -> None:
+    def __init__(self, node: NodeProto) -> None:
         self._inputs = list(node.input)
         self._attributes = {attribute.name: attribute for attribute in node.attribute}
 
@@ -147,7 +148,7 @@ FAULTY: Mapping[str, _Fault] = {
 """Operators that the evaluator gets wrong in some form, or for some values."""
 
 
-def fault_of(node: onnx.NodeProto, opset: int) -> str:
+def fault_of(node: NodeProto, opset: int) -> str:
     """The fault of the evaluator at this form of a node; "" for none.
 
     Args:
@@ -221,7 +222,10 @@ def evaluate(
             if node.op_type == "GatherElements":
                 results = _gather_elements(node, arrays)
             else:
-                results = _run_reference(node, arrays, opsets)
+                from atc_py.onnx_graph.folding.plain_functions import plain_result
+
+                plain = plain_result(node, arrays)
+                results = _run_reference(node, arrays, opsets) if plain is None else [plain]
     except Exception:  # noqa: BLE001  (it raises anything; a node that is not folded is not an error)
         return None
     return _tensors(list(node.writes), results)
@@ -258,10 +262,10 @@ def _as_float32(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def fits_the_cast(source: npt.NDArray[Any], target: int) -> npt.NDArray[np.bool_]:
     """The elements that ONNX defines a Cast of, given its number of the dtype that is made."""
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(target)
-    if dtype.kind not in "iu" or source.dtype.kind not in "fV":
+    dtype = dtype_of_element(target)
+    if dtype is None or dtype.numpy.kind not in "iu" or source.dtype.kind not in "fV":
         return np.ones(source.shape, np.bool_)
-    limits, values = np.iinfo(dtype), np.trunc(source.astype(np.float64))
+    limits, values = np.iinfo(dtype.numpy), np.trunc(source.astype(np.float64))
     # The greatest int64 is not a float64, but the next power of two is; NaN is in no range.
     return (values >= float(limits.min)) & (values < float(int(limits.max) + 1))
 
@@ -272,9 +276,9 @@ def _run_reference(
     from onnx.reference import ReferenceEvaluator
 
     names = list(node.writes)
-    graph = onnx.GraphProto(name="g", node=[node.plain])
-    graph.input.extend(onnx.ValueInfoProto(name=name) for name in arrays)
-    graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    graph = GraphProto(name="g", node=[node.plain])
+    graph.input.extend(ValueInfoProto(name=name) for name in arrays)
+    graph.output.extend(ValueInfoProto(name=name) for name in names)
     return list(ReferenceEvaluator(graph, opsets=dict(opsets)).run(names, dict(arrays)))
 
 

@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 import msgspec
 import numpy as np
-import onnx
-from onnx import AttributeProto
+from onnx.onnx_cpp2py_export import defs
+from onnx.onnx_pb import AttributeProto
 
 from atc_py.diag import BAD_MODEL, UNSUPPORTED_FORM, AtcError, Diagnostic, Place, Sink, nearest
 from atc_py.ir import ConstData, DenseConst
@@ -245,26 +245,26 @@ def is_optional_output(node: OnnxNode, position: int) -> bool:
     schema = node.schema
     if schema is None or position >= len(schema.outputs):
         return False
-    return schema.outputs[position].option is onnx.defs.OpSchema.FormalParameterOption.Optional
+    return schema.outputs[position].option is defs.OpSchema.FormalParameterOption.Optional
 
 
 @lru_cache(maxsize=1024)
 def _signature(op_type: str, opset: int) -> _Signature | None:
     """The signature in force at an opset, or None; asking onnx for it takes long."""
     try:
-        schema = onnx.defs.get_schema(op_type, opset)
-    except onnx.defs.SchemaError:
+        schema = defs.get_schema(op_type, opset)
+    except defs.SchemaError:
         return None
     if schema.deprecated:
         return None
     inputs = list(schema.inputs)
-    variadic = onnx.defs.OpSchema.FormalParameterOption.Variadic
+    variadic = defs.OpSchema.FormalParameterOption.Variadic
     repeats = bool(inputs) and inputs[-1].option is variadic
     return _Signature(
         schema.min_input,
         schema.max_input,
         {
-            name: onnx.AttributeProto.AttributeType.Value(str(row.type).rpartition(".")[2])
+            name: AttributeProto.AttributeType.Value(str(row.type).rpartition(".")[2])
             for name, row in schema.attributes.items()
         },
         (schema.min_output, schema.max_output),
@@ -280,9 +280,7 @@ def _range(fewest: int, most: int) -> str:
     return str(fewest) if fewest == most else f"{fewest} to {most}"
 
 
-def _wrong_type(
-    node: OnnxNode, signature: _Signature, attribute: onnx.AttributeProto
-) -> Diagnostic:
+def _wrong_type(node: OnnxNode, signature: _Signature, attribute: AttributeProto) -> Diagnostic:
     wanted = attribute_type_name(signature.attributes[attribute.name])
     actual = attribute_type_name(attribute.type)
     message = Text(

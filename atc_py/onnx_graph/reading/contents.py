@@ -9,7 +9,7 @@ from pathlib import Path
 from sys import intern
 
 import msgspec
-from onnx import GraphProto, TensorProto, TypeProto, ValueInfoProto
+from onnx.onnx_pb import GraphProto, TensorProto, TypeProto, ValueInfoProto
 
 from atc_py.diag import BAD_MODEL, BAD_TENSOR, AtcError, Place, Sink
 from atc_py.ir import ConstData, CycleError, producers_first

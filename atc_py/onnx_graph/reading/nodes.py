@@ -5,7 +5,7 @@ from pathlib import Path
 from sys import intern
 from typing import cast
 
-from onnx import GraphProto, NodeProto
+from onnx.onnx_pb import GraphProto, NodeProto
 
 from atc_py.diag import NOT_ONNX, Place
 from atc_py.onnx_graph.graph import SHARED_BYTES, OnnxNode

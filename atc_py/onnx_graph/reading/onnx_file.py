@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-from onnx import ModelProto, NodeProto
+from onnx.onnx_pb import ModelProto, NodeProto
 
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.ir import ConstData, DenseConst

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from onnx import GraphProto
+from onnx.onnx_pb import GraphProto
 
 from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.nodes import distinct, inner_nodes, normal_domain

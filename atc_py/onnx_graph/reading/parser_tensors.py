@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from onnx import GraphProto, TensorProto
+from onnx.onnx_pb import GraphProto, TensorProto
 
 from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile

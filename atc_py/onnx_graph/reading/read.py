@@ -7,8 +7,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from onnx.onnx_pb import ModelProto
 
 from atc_py.diag import (
     BAD_MODEL,
@@ -102,7 +102,7 @@ def read_model(path: Path, *, lenient: bool = False, data: bytes | None = None) 
 
 
 def _located_model(
-    model: onnx.ModelProto, tensors: TensorReader, path: Path, file_nodes: int
+    model: ModelProto, tensors: TensorReader, path: Path, file_nodes: int
 ) -> OnnxFile:
     place = Place(file=str(path))
     opsets = _opsets(model, path)
@@ -172,10 +172,10 @@ def _without_large_tensors(file: MappedFile, path: Path) -> Slimmed:
         ) from error
 
 
-def _parse(data: bytes, path: Path) -> onnx.ModelProto:
+def _parse(data: bytes, path: Path) -> ModelProto:
     place = Place(file=str(path))
     try:
-        model: onnx.ModelProto = onnx.ModelProto.FromString(data)
+        model: ModelProto = ModelProto.FromString(data)
     except DecodeError as error:
         raise NOT_ONNX.error(Text("protobuf cannot make a model of it"), place=place) from error
     if not model.HasField("graph"):
@@ -187,7 +187,7 @@ def _parse(data: bytes, path: Path) -> onnx.ModelProto:
     return model
 
 
-def _opsets(model: onnx.ModelProto, path: Path) -> dict[str, int]:
+def _opsets(model: ModelProto, path: Path) -> dict[str, int]:
     place = Place(file=str(path))
     if model.ir_version < _FIRST_IR_WITH_OPSETS and not model.opset_import:
         return {"": 1}

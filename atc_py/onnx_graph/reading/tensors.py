@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
-from onnx import SparseTensorProto, TensorProto, numpy_helper
+from onnx.onnx_pb import SparseTensorProto, TensorProto
 
 from atc_py.diag import BAD_MODEL, BAD_TENSOR, Diagnostic, Place
 from atc_py.ir import ConstData, DenseConst
@@ -371,6 +371,8 @@ def dense_array(sparse: SparseTensorProto) -> NDArray[Any]:
     Raises:
         ValueError: it would be too large, or positions do not fit the values or the dims.
     """
+    from onnx import numpy_helper
+
     values = numpy_helper.to_array(sparse.values).reshape(-1)
     positions = numpy_helper.to_array(sparse.indices)
     dims = tuple(sparse.dims)

@@ -9,8 +9,8 @@ from sys import intern
 from typing import TypeAlias
 
 import msgspec
-import onnx
-from onnx import shape_inference
+from onnx.onnx_cpp2py_export import checker, shape_inference
+from onnx.onnx_pb import GraphProto, TensorProto, TypeProto
 
 from atc_py.diag import BAD_MODEL, AtcError, Diagnostic, Place
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
@@ -22,7 +22,7 @@ from atc_py.onnx_graph.typing.inference_model import (
     doubtful_values,
     fill_tensor,
     has_long_vectors,
-    imports,
+    infer_shapes,
     inference_model,
     refuse_negative_dims,
     type_proto,
@@ -45,7 +45,7 @@ from atc_py.text import Text
 
 _FAILURES = (
     shape_inference.InferenceError,
-    onnx.checker.ValidationError,
+    checker.ValidationError,
     RuntimeError,
     ValueError,
     TypeError,
@@ -280,7 +280,7 @@ def _inferred(
         # A model takes six times the memory of its bytes, which are all that onnx reads.
         written = model.SerializeToString()
         del model
-        inferred = shape_inference.infer_shapes(written, data_prop=follow)
+        inferred = infer_shapes(written, data_prop=follow)
     except _FAILURES as error:
         place = Place(file=str(graph.path))
         raise BAD_MODEL.error(_sentence(error), place=place) from error
@@ -296,7 +296,7 @@ def _inferred(
 
 
 def _read_types(
-    graph: onnx.GraphProto, types: dict[str, ValueType], negative: dict[str, Sequence[int]]
+    graph: GraphProto, types: dict[str, ValueType], negative: dict[str, Sequence[int]]
 ) -> None:
     seen: dict[bytes, tuple[ValueType | None, list[int]]] = {}
     for value in chain(graph.value_info, graph.output):
@@ -358,19 +358,24 @@ def _infer_node(graph: OnnxGraph, node: OnnxNode) -> dict[str, ValueType]:
     schema = node.schema
     if schema is None or node.holds_graphs:
         return {}
-    types: dict[str, onnx.TypeProto] = {}
-    data: dict[str, onnx.TensorProto] = {}
+    types: dict[str, bytes] = {}
+    data: dict[str, bytes] = {}
     for name in node.reads:
         const = graph.consts.get(name)
         known = known_type(graph, name) or ValueType(0, None)
-        types[name] = type_proto(ValueType(shown.reads or known.element, known.dims))
+        proto = type_proto(ValueType(shown.reads or known.element, known.dims))
+        types[name] = proto.SerializeToString()
         if const is not None and element_count(const.shape) <= SMALL and not shown.reads:
-            data[name] = onnx.TensorProto()
-            fill_tensor(data[name], name, const)
-    outputs = shape_inference.infer_node_outputs(
-        schema, shown.nodes[0], types, data, opset_imports=_own_imports(graph, node)
+            tensor = TensorProto()
+            fill_tensor(tensor, name, const)
+            data[name] = tensor.SerializeToString()
+    # As onnx.shape_inference calls it, which cannot be imported without all of onnx.
+    outputs = schema._infer_node_outputs(  # type: ignore[call-arg]  # noqa: SLF001
+        shown.nodes[0].SerializeToString(), types, data, {}, _own_opsets(graph, node)
     )
-    inferred = ((name, type_of_proto(proto)) for name, proto in outputs.items())
+    inferred = (
+        (name, type_of_proto(TypeProto.FromString(proto))) for name, proto in outputs.items()
+    )
     return {
         name: ValueType(shown.gives or known.element, known.dims)
         for name, known in inferred
@@ -378,10 +383,10 @@ def _infer_node(graph: OnnxGraph, node: OnnxNode) -> dict[str, ValueType]:
     }
 
 
-def _own_imports(graph: OnnxGraph, node: OnnxNode) -> list[onnx.OperatorSetIdProto]:
+def _own_opsets(graph: OnnxGraph, node: OnnxNode) -> dict[str, int]:
     """The operator sets that matter to a node; a file may import any number."""
     own = dict.fromkeys(("", node.domain))
-    return imports({domain: graph.opsets[domain] for domain in own if domain in graph.opsets})
+    return {domain: graph.opsets[domain] for domain in own if domain in graph.opsets}
 
 
 def _sentence(error: BaseException) -> Text:

@@ -9,8 +9,15 @@ claims 10^12 takes the machine.
 
 from collections.abc import Collection, Mapping, Sequence
 
-import onnx
-from onnx import shape_inference
+from onnx.onnx_cpp2py_export import shape_inference
+from onnx.onnx_pb import (
+    GraphProto,
+    ModelProto,
+    OperatorSetIdProto,
+    TensorProto,
+    TypeProto,
+    ValueInfoProto,
+)
 
 from atc_py.diag import BAD_NODE
 from atc_py.ir import ConstData
@@ -118,13 +125,13 @@ def inference_model(
     pinned: Mapping[str, ValueType],
     left_out: Collection[OnnxNode],
     shown: Mapping[OnnxNode, Shown],
-) -> onnx.ModelProto:
+) -> ModelProto:
     """The graph as a model; large constants are inputs, since only their types matter.
 
     Nodes whose results are pinned are left out like those in `left_out`, and pinned results are
     inputs, too. The nodes in `shown` are there in that form.
     """
-    model = onnx.ModelProto(ir_version=_IR_VERSION)
+    model = ModelProto(ir_version=_IR_VERSION)
     model.opset_import.extend(imports(graph.opsets))
     proto = model.graph
     proto.name = "g"
@@ -142,18 +149,18 @@ def inference_model(
         proto.node.append(node.proto if node.stated else node.plain)
         if node.domain not in imported:
             imported.add(node.domain)
-            model.opset_import.append(onnx.OperatorSetIdProto(domain=node.domain, version=1))
+            model.opset_import.append(OperatorSetIdProto(domain=node.domain, version=1))
         if not declared.isdisjoint(node.output_names):
             proto.value_info.extend(_declared_values(graph, node))
     taken = {value.name for value in proto.value_info}
     given = (graph.consts, graph.inputs, pinned)
     for name in dict.fromkeys(graph.outputs):
         if name not in taken and not any(name in known for known in given):
-            proto.output.append(onnx.ValueInfoProto(name=name))
+            proto.output.append(ValueInfoProto(name=name))
     return model
 
 
-def _write_given(proto: onnx.GraphProto, graph: OnnxGraph, pinned: Mapping[str, ValueType]) -> None:
+def _write_given(proto: GraphProto, graph: OnnxGraph, pinned: Mapping[str, ValueType]) -> None:
     """Write inputs and constants, what no node of the model makes."""
     for name, known in (*graph.inputs.items(), *graph.foreign.items(), *pinned.items()):
         proto.input.append(_value_info(name, known))
@@ -165,7 +172,7 @@ def _write_given(proto: onnx.GraphProto, graph: OnnxGraph, pinned: Mapping[str, 
             proto.input.append(_value_info(name, known))
 
 
-def _declared_values(graph: OnnxGraph, node: OnnxNode) -> list[onnx.ValueInfoProto]:
+def _declared_values(graph: OnnxGraph, node: OnnxNode) -> list[ValueInfoProto]:
     """The file's output types of an operator that ONNX does not define."""
     names = [name for name in node.writes if name in graph.declared]
     if not names or node.schema is not None:
@@ -173,17 +180,17 @@ def _declared_values(graph: OnnxGraph, node: OnnxNode) -> list[onnx.ValueInfoPro
     return [_value_info(name, graph.declared[name]) for name in names]
 
 
-def imports(opsets: Mapping[str, int]) -> list[onnx.OperatorSetIdProto]:
-    return [onnx.OperatorSetIdProto(domain=d, version=v) for d, v in opsets.items()]
+def imports(opsets: Mapping[str, int]) -> list[OperatorSetIdProto]:
+    return [OperatorSetIdProto(domain=d, version=v) for d, v in opsets.items()]
 
 
-def _value_info(name: str, known: ValueType) -> onnx.ValueInfoProto:
-    return onnx.ValueInfoProto(name=name, type=type_proto(known))
+def _value_info(name: str, known: ValueType) -> ValueInfoProto:
+    return ValueInfoProto(name=name, type=type_proto(known))
 
 
-def type_proto(known: ValueType) -> onnx.TypeProto:
+def type_proto(known: ValueType) -> TypeProto:
     """A tensor type; unknown dims get no name, so that none are taken for equal."""
-    proto = onnx.TypeProto()
+    proto = TypeProto()
     proto.tensor_type.elem_type = known.element
     if known.dims is not None:
         shape = proto.tensor_type.shape
@@ -195,7 +202,7 @@ def type_proto(known: ValueType) -> onnx.TypeProto:
     return proto
 
 
-def fill_tensor(tensor: onnx.TensorProto, name: str, const: ConstData) -> None:
+def fill_tensor(tensor: TensorProto, name: str, const: ConstData) -> None:
     """Write a constant with its data into an empty message."""
     tensor.name = name
     tensor.data_type = element_of_dtype(const.dtype)
@@ -237,7 +244,7 @@ def _always_fits(node: OnnxNode) -> bool:
     )
 
 
-def dims_below_zero(proto: onnx.TypeProto) -> list[int]:
+def dims_below_zero(proto: TypeProto) -> list[int]:
     """The dims of a type if one of them is negative; else none."""
     dims = [dim.dim_value for dim in proto.tensor_type.shape.dim]
     return dims if min(dims, default=0) < 0 else []
@@ -264,7 +271,7 @@ def refuse_negative_dims(graph: OnnxGraph, negative: Mapping[str, Sequence[int]]
                 )
 
 
-def has_long_vectors(model: onnx.ModelProto, known: Mapping[str, ValueType]) -> bool:
+def has_long_vectors(model: ModelProto, known: Mapping[str, ValueType]) -> bool:
     """True if data propagation would meet a vector of more than LONG elements in `model`.
 
     Inference without it tells, which takes few milliseconds and no memory.
@@ -287,8 +294,18 @@ def has_long_vectors(model: onnx.ModelProto, known: Mapping[str, ValueType]) -> 
     return any(len(dims) == 1 and (dims[0] or 0) > LONG for dims in vectors)
 
 
-def _inferred_plainly(model: onnx.ModelProto) -> dict[str, ValueType]:
+def infer_shapes(model: bytes, *, data_prop: bool) -> ModelProto:
+    """The model with the types that onnx infers, as `onnx.shape_inference` has it."""
+    inferred: ModelProto = ModelProto.FromString(
+        shape_inference.infer_shapes(
+            model, check_type=False, strict_mode=False, data_prop=data_prop
+        )
+    )
+    return inferred
+
+
+def _inferred_plainly(model: ModelProto) -> dict[str, ValueType]:
     """The types of all values as far as they are known without data propagation."""
-    graph = shape_inference.infer_shapes(model, data_prop=False).graph
+    graph = infer_shapes(model.SerializeToString(), data_prop=False).graph
     types = {value.name: type_of_proto(value.type) for value in (*graph.input, *graph.value_info)}
     return {name: known for name, known in types.items() if known is not None}

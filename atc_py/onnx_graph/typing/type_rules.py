@@ -5,7 +5,7 @@ from functools import cache
 from typing import TypeAlias
 
 import msgspec
-from onnx import NodeProto
+from onnx.onnx_pb import NodeProto
 
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType

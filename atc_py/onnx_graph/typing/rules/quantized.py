@@ -6,7 +6,7 @@ for dtypes: their sums are int32. Of custom operators counts what the file state
 against the inputs where the node is lowered; what it leaves open is worked out here.
 """
 
-from onnx import TensorProto, helper
+from onnx.onnx_pb import TensorProto
 
 from atc_py.onnx_graph.folding.fold_views import ints_of
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
@@ -83,6 +83,8 @@ def _ascend(asked: Question) -> Shown | Override:
         x = asked.type(0)
         dims = None if x is None else x.dims
         return Override(asked.outputs(*(ValueType(element, dims) for element in elements)))
+    from onnx import helper
+
     return Shown(
         tuple(
             helper.make_node("Cast", [asked.node.input_names[0]], [name], to=element)

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper
+from onnx.onnx_pb import NodeProto, TensorProto
 
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import ValueType
@@ -254,7 +253,9 @@ def _stft(asked: Question) -> Shown | None:
     plain = asked.node.plain
     if any(attribute.name == "onesided" for attribute in plain.attribute):
         return None
-    whole = onnx.NodeProto()
+    from onnx import helper
+
+    whole = NodeProto()
     whole.CopyFrom(plain)
     whole.attribute.append(helper.make_attribute("onesided", 1))
     return Shown((whole,))
