@@ -9,6 +9,7 @@ up when all parts are taken is not waited for at all.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -40,6 +41,13 @@ PRODUCTS_AT_ONCE = 12 * 1024 * 1024
 They take some 300 us; to wake a thread up can take as long where cores are busy or asleep.
 """
 
+ROWS_TOGETHER = 12
+"""Rows of a matrix product that stay together, so that it is the same in every bit however it is cut.
+
+BLAS multiplies so many at once; fewer, and columns at an end, it may add up in another order. A
+part must not be so small that BLAS takes another way for it: 10^6 multiplications or fewer.
+"""
+
 _PARTS = 4
 """Parts for each worker, so that a slow one does not hold up the rest."""
 
@@ -60,6 +68,12 @@ def computing() -> Iterator[None]:
         yield
 
 
+def rows_of(rows: int, first: int, last: int) -> slice:
+    """Rows of pieces `first` to `last` of a product; the last piece has what is left over, too."""
+    start, stop = first * ROWS_TOGETHER, last * ROWS_TOGETHER
+    return slice(start, stop if rows - stop >= ROWS_TOGETHER else rows)
+
+
 class Workers:
     """A pool of threads, as many as this process may use cores.
 
@@ -74,6 +88,7 @@ class Workers:
             Thread(target=_serve, args=(self._jobs,), name=f"sim_{index}", daemon=True)
             for index in range(self.size - 1)
         ]
+        self._avoided = -1
         for thread in self._threads:
             thread.start()
 
@@ -105,11 +120,26 @@ class Workers:
         if parts == 1:
             action(0, total)
             return
+        self._keep_apart()
         job = _Job(action, total, parts)
         for _ in range(min(len(self._threads), parts - 1)):
             self._jobs.put(job)
         job.work()
         job.wait()
+
+    def _keep_apart(self) -> None:
+        """Keep the threads off the core of the caller, where the kernel may wake them up.
+
+        They would run in turns with the caller while other cores are idle.
+        """
+        core = _core()
+        if core == self._avoided:
+            return
+        self._avoided = core
+        others = os.sched_getaffinity(0) - {core}
+        for thread in self._threads:
+            if others and thread.native_id is not None:
+                os.sched_setaffinity(thread.native_id, others)
 
     def shares(self, total: int, least: int = 1) -> bool:
         """True if `split` makes more than one range; the same for the pool's lifetime."""
@@ -125,6 +155,10 @@ class Workers:
         for thread in self._threads:
             thread.join()
         self._threads.clear()
+
+
+import ctypes
+_core = ctypes.CDLL(None).sched_getcpu
 
 
 class _Job:
