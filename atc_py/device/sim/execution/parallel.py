@@ -2,14 +2,13 @@
 
 numpy lets go of the interpreter while it computes, so threads run at once. BLAS is held to one
 thread meanwhile: its own threads wait for each other in a loop, which costs ten times the work
-where another process has one of the cores. Here the parts of a kernel are given out one at a
-time, so that a worker whose core is taken does less of them and nobody waits long; one that wakes
-up when all parts are taken is not waited for at all.
+where another process has one of the cores. Here a kernel has a part for each worker, as large as
+can be: between two calls of numpy a thread takes the interpreter's lock, and may have to wait. One
+that wakes up when all parts are taken is not waited for at all.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -35,10 +34,11 @@ pass over so many elements takes 15 us. They are too many for the L2 cache of a 
 else the pass reads and writes, but the last one is no slower for passes that go straight ahead.
 """
 
-PRODUCTS_AT_ONCE = 12 * 1024 * 1024
+PRODUCTS_AT_ONCE = 8 * 1024 * 1024
 """Multiplications of a matrix product below which a part is not worth a worker of its own.
 
-They take some 300 us; to wake a thread up can take as long where cores are busy or asleep.
+They take some 100 us, and what follows as long again; to wake a thread up takes 20 us, and much
+longer where cores are busy or asleep.
 """
 
 ROWS_TOGETHER = 12
@@ -47,9 +47,6 @@ ROWS_TOGETHER = 12
 BLAS multiplies so many at once; fewer, and columns at an end, it may add up in another order. A
 part must not be so small that BLAS takes another way for it: 10^6 multiplications or fewer.
 """
-
-_PARTS = 4
-"""Parts for each worker, so that a slow one does not hold up the rest."""
 
 _BUFFER = 1024
 """Elements of numpy's buffers.
@@ -88,7 +85,6 @@ class Workers:
             Thread(target=_serve, args=(self._jobs,), name=f"sim_{index}", daemon=True)
             for index in range(self.size - 1)
         ]
-        self._avoided = -1
         for thread in self._threads:
             thread.start()
 
@@ -120,33 +116,18 @@ class Workers:
         if parts == 1:
             action(0, total)
             return
-        self._keep_apart()
         job = _Job(action, total, parts)
         for _ in range(min(len(self._threads), parts - 1)):
             self._jobs.put(job)
         job.work()
         job.wait()
 
-    def _keep_apart(self) -> None:
-        """Keep the threads off the core of the caller, where the kernel may wake them up.
-
-        They would run in turns with the caller while other cores are idle.
-        """
-        core = _core()
-        if core == self._avoided:
-            return
-        self._avoided = core
-        others = os.sched_getaffinity(0) - {core}
-        for thread in self._threads:
-            if others and thread.native_id is not None:
-                os.sched_setaffinity(thread.native_id, others)
-
     def shares(self, total: int, least: int = 1) -> bool:
         """True if `split` makes more than one range; the same for the pool's lifetime."""
         return self._parts(total, least) > 1
 
     def _parts(self, total: int, least: int) -> int:
-        return max(1, min(_PARTS * self.size, total // max(least, 1))) if self.size > 1 else 1
+        return max(1, min(self.size, total // max(least, 1))) if self.size > 1 else 1
 
     def close(self) -> None:
         """Let the threads go."""
@@ -155,10 +136,6 @@ class Workers:
         for thread in self._threads:
             thread.join()
         self._threads.clear()
-
-
-import ctypes
-_core = ctypes.CDLL(None).sched_getcpu
 
 
 class _Job:
