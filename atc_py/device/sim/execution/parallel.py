@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.system.process import usable_cores
+from atc_py.system.process import usable_threads
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -72,14 +72,14 @@ def rows_of(rows: int, first: int, last: int) -> slice:
 
 
 class Workers:
-    """A pool of threads, as many as this process may use cores.
+    """A pool of threads, as many as this process may use.
 
     Which part a worker takes depends on timing; results do not, because parts write to places of
     their own and are cut the same way in every run. Overflow and NaN are values, not warnings.
     """
 
     def __init__(self, size: int | None = None) -> None:
-        self.size = usable_cores() if size is None else size
+        self.size = usable_threads() if size is None else size
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._threads = [
             Thread(target=_serve, args=(self._jobs,), name=f"sim_{index}", daemon=True)
