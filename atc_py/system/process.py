@@ -69,6 +69,14 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+def usable_threads() -> int:
+    """The threads that this work may use: one for each core, or fewer where the user says so."""
+    given = (os.environ.get(name, "") for name in (_THREADS, "OMP_NUM_THREADS"))
+    return min(
+        [usable_cores(), *(int(count) for count in given if count.isdecimal() and int(count))]
+    )
+
+
 def granted_threads() -> int:
     """The threads that `limited_threads` allows; 0 outside of it, which libraries read as their choice."""
     return _given.get() or 0

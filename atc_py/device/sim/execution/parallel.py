@@ -2,9 +2,9 @@
 
 numpy lets go of the interpreter while it computes, so threads run at once. BLAS is held to one
 thread meanwhile: its own threads wait for each other in a loop, which costs ten times the work
-where another process has one of the cores. Here the parts of a kernel are given out one at a
-time, so that a worker whose core is taken does less of them and nobody waits long; one that wakes
-up when all parts are taken is not waited for at all.
+where another process has one of the cores. Here a kernel has a part for each worker, as large as
+can be: between two calls of numpy a thread takes the interpreter's lock, and may have to wait. One
+that wakes up when all parts are taken is not waited for at all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.system.process import usable_cores
+from atc_py.system.process import usable_threads
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -34,14 +34,19 @@ pass over so many elements takes 15 us. They are too many for the L2 cache of a 
 else the pass reads and writes, but the last one is no slower for passes that go straight ahead.
 """
 
-PRODUCTS_AT_ONCE = 12 * 1024 * 1024
+PRODUCTS_AT_ONCE = 8 * 1024 * 1024
 """Multiplications of a matrix product below which a part is not worth a worker of its own.
 
-They take some 300 us; to wake a thread up can take as long where cores are busy or asleep.
+They take some 100 us, and what follows as long again; to wake a thread up takes 20 us, and much
+longer where cores are busy or asleep.
 """
 
-_PARTS = 4
-"""Parts for each worker, so that a slow one does not hold up the rest."""
+ROWS_TOGETHER = 12
+"""Rows of a matrix product that stay together, so that it is the same in every bit however it is cut.
+
+BLAS multiplies so many at once; fewer, and columns at an end, it may add up in another order. A
+part must not be so small that BLAS takes another way for it: 10^6 multiplications or fewer.
+"""
 
 _BUFFER = 1024
 """Elements of numpy's buffers.
@@ -60,15 +65,21 @@ def computing() -> Iterator[None]:
         yield
 
 
+def rows_of(rows: int, first: int, last: int) -> slice:
+    """Rows of pieces `first` to `last` of a product; the last piece has what is left over, too."""
+    start, stop = first * ROWS_TOGETHER, last * ROWS_TOGETHER
+    return slice(start, stop if rows - stop >= ROWS_TOGETHER else rows)
+
+
 class Workers:
-    """A pool of threads, as many as this process may use cores.
+    """A pool of threads, as many as this process may use.
 
     Which part a worker takes depends on timing; results do not, because parts write to places of
     their own and are cut the same way in every run. Overflow and NaN are values, not warnings.
     """
 
     def __init__(self, size: int | None = None) -> None:
-        self.size = usable_cores() if size is None else size
+        self.size = usable_threads() if size is None else size
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._threads = [
             Thread(target=_serve, args=(self._jobs,), name=f"sim_{index}", daemon=True)
@@ -116,7 +127,7 @@ class Workers:
         return self._parts(total, least) > 1
 
     def _parts(self, total: int, least: int) -> int:
-        return max(1, min(_PARTS * self.size, total // max(least, 1))) if self.size > 1 else 1
+        return max(1, min(self.size, total // max(least, 1))) if self.size > 1 else 1
 
     def close(self) -> None:
         """Let the threads go."""

@@ -4,7 +4,7 @@ int8 data and filters are unrolled and multiplied in float32 by sums that lose n
 `integer_products`; the bias is added to the int32 result and wraps around with it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
+from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE, ROWS_TOGETHER, rows_of
 from atc_py.device.sim.kernel import (
     Call,
     Launch,
@@ -191,10 +191,13 @@ class _Product(msgspec.Struct, frozen=True):
         products = groups * filters * max(depth, _LEAST_DEPTH) * rows * width
         if groups > 1:
             return self._split(groups, products, self._groups)
-        if rows * width >= _MANY_PIXELS and not self._is_direct(self.taps):
-            return self._split(rows, products, partial(self._rows, slice(0, 1)))
+        blocks = [*self._blocks()]
+        if rows * width >= _MANY_PIXELS and not self._is_direct(self.taps) and len(blocks) > 1:
+            some = partial(self._rows, slice(0, 1), blocks)
+            return self._split(len(blocks), products, some)
         columns, unroll = self._columns(self.taps)
-        return sequence([*unroll, self._split(filters, products, partial(self._filters, columns))])
+        pieces = max(1, filters // ROWS_TOGETHER)
+        return sequence([*unroll, self._split(pieces, products, partial(self._filters, columns))])
 
     @staticmethod
     def _is_direct(taps: NDArray[Any]) -> bool:
@@ -209,32 +212,39 @@ class _Product(msgspec.Struct, frozen=True):
     def _groups(self, first: int, last: int) -> Launch:
         """A launch that computes some groups, so many at once that columns stay in cache."""
         some = self._at_once(self.results.shape[3])
+        blocks = [*self._blocks()]
         return sequence(
             [
-                self._rows(slice(start, min(start + some, last)), 0, self.taps.shape[4])
+                self._rows(slice(start, min(start + some, last)), blocks, 0, len(blocks))
                 for start in range(first, last, some)
             ]
         )
 
-    def _rows(self, groups: slice, start: int, stop: int) -> Launch:
-        """A launch that computes some rows of the maps of `groups`."""
+    def _rows(
+        self, groups: slice, blocks: Sequence[tuple[int, int]], start: int, stop: int
+    ) -> Launch:
+        """A launch that computes some blocks of rows of the maps of `groups`."""
         width = self.taps.shape[5]
         launches: list[Launch] = []
-        for row, last in self._blocks(start, stop):
+        for row, last in blocks[start:stop]:
             columns, unroll = self._columns(self.taps[groups, :, :, :, row:last])
             pixels = slice(row * width, last * width)
             launches += (*unroll, self._multiply(columns, groups, slice(None), pixels))
         return sequence(launches)
 
-    def _blocks(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Yield rows of a map in blocks of about equal size, whose results BLAS likes to write."""
-        width = self.taps.shape[5]
-        count = -(-(stop - start) // self._at_once(width))
-        some = -(-(stop - start) // max(count, 1))
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        """Yield rows of a map in blocks of about equal size, whose results BLAS likes to write.
+
+        BLAS adds up the last results of a block in another order, so blocks do not depend on who
+        computes them.
+        """
+        rows, width = self.taps.shape[4:]
+        count = -(-rows // self._at_once(width))
+        some = -(-rows // max(count, 1))
         if some > 1 and falls_together(some * width, self.results.dtype):
             some -= 1
-        for first in range(start, stop, some):
-            yield first, min(first + some, stop)
+        for first in range(0, rows, some):
+            yield first, min(first + some, rows)
 
     def _at_once(self, pixels: int) -> int:
         _, filters, depth = self.matrices.shape
@@ -243,7 +253,8 @@ class _Product(msgspec.Struct, frozen=True):
         return max(1, int(min(_COLUMNS // (depth * pixels), _RESULTS // (filters * pixels))))
 
     def _filters(self, columns: NDArray[Any], start: int, stop: int) -> Launch:
-        return self._multiply(columns, slice(0, 1), slice(start, stop), slice(None))
+        filters = rows_of(self.matrices.shape[1], start, stop)
+        return self._multiply(columns, slice(0, 1), filters, slice(None))
 
     def _columns(self, taps: NDArray[Any]) -> tuple[NDArray[Any], list[Launch]]:
         """[groups, depth * kh * kw, outputs], and what fills it, if it is not a view.

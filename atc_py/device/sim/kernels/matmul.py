@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
+from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE, ROWS_TOGETHER, rows_of
 from atc_py.device.sim.kernel import Call, Launch, kernel, sequence, split_among_workers
 from atc_py.device.sim.numerics.cube_types import check_channels, result_dtype
 from atc_py.device.sim.numerics.hf32 import with_hf32
@@ -32,9 +32,8 @@ from atc_py.text import Text, error_text
 
 _MATRIX = 2
 
-_BLOCK = 64
-"""Rows or columns that stay together: BLAS adds up the odd ones at an end in another order, and
-equal columns should give equal results wherever they are cut."""
+_COLUMNS_TOGETHER = 16
+"""Columns that BLAS multiplies a row by at once; it takes the odd ones first."""
 
 _RESULTS = 64 * 1024
 """Elements of results at a time: bias, rounding and all that follows find them in the cache."""
@@ -129,12 +128,12 @@ def _products(call: Call, left: NDArray[Any], right: NDArray[Any], terms: int) -
     """A launch that computes all products, split among workers along one axis."""
     out = call.out
     axis, block = _shared_axis(out.shape)
-    pieces = -(-out.shape[axis] // block)
+    pieces = max(1, out.shape[axis] // block)
     worthwhile = _ROW_PRODUCTS if out.shape[-_MATRIX] == 1 else PRODUCTS_AT_ONCE
     least = -(-pieces * worthwhile // max(out.size * left.shape[-1], 1))
 
     def part(first: int, last: int) -> Launch:
-        piece = slice(first * block, min(last * block, out.shape[axis]))
+        piece = rows_of(out.shape[axis], first, last) if block > 1 else slice(first, last)
         a = left if axis == -1 else _cut(left, axis, piece)
         b = right if axis == -_MATRIX else _cut(right, axis, piece)
         return _part(call, (a, b), terms, axis, piece)
@@ -159,7 +158,7 @@ def _part(
     some = piece.stop - piece.start
     if sums is target and axis != -1 and target.flags.c_contiguous:
         some = max(1, _RESULTS * some // max(target.size, 1))
-        some = max(some - some % _BLOCK, min(some, _BLOCK))
+        some = max(some - some % ROWS_TOGETHER, min(some, ROWS_TOGETHER))
     for first in range(piece.start, piece.stop, some):
         part = slice(first, min(first + some, piece.stop))
         values = _cut(sums, axis, slice(part.start - piece.start, part.stop - piece.start))
@@ -199,7 +198,8 @@ def _shared_axis(shape: Shape) -> tuple[int, int]:
     longest = max(stack, default=1)
     if longest > 1:
         return stack.index(longest) - len(shape), 1
-    return (-_MATRIX if shape[-_MATRIX] > _BLOCK else -1), _BLOCK
+    is_row = shape[-_MATRIX] == 1 and shape[-1] % _COLUMNS_TOGETHER == 0
+    return -1 if is_row else -_MATRIX, ROWS_TOGETHER
 
 
 def _cut(array: NDArray[Any], axis: int, piece: slice) -> NDArray[Any]:

@@ -9,7 +9,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Launch, Rounding, Workspace, kernel, sequence
+from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
+from atc_py.device.sim.kernel import (
+    Call,
+    Launch,
+    Rounding,
+    Workspace,
+    kernel,
+    sequence,
+    split_among_workers,
+)
 from atc_py.device.sim.primitives.window import Axis, Window, along, folding, spatial
 from atc_py.device.sim.typing_rules import require_float, require_rank
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
@@ -101,13 +110,19 @@ def _sliding(call: Call, combine: np.ufunc, fill: float) -> Launch:
     planes, results = call.x.reshape(images, height, width), call.out.reshape(images, *outputs)
     some = max(1, _BLOCK // max(1, height * width))
     pool = _Pool(call.workspace, combine, fill)
-    launches: list[Launch] = []
-    for first in range(0, len(planes), some):
-        source, target = planes[first : first + some], results[first : first + some]
-        rows = call.workspace.take("rows", (len(source), outputs[0], width), source.dtype)
-        launches += pool.along(window.height, source, 1, rows)
-        launches += pool.along(window.width, rows, 2, target)
-    return sequence(launches)
+
+    def part(start: int, stop: int) -> Launch:
+        launches: list[Launch] = []
+        for first in range(start, stop, some):
+            here = slice(first, min(first + some, stop))
+            source, target = planes[here], results[here]
+            rows = call.workspace.take("rows", (len(source), outputs[0], width), source.dtype)
+            launches += pool.along(window.height, source, 1, rows)
+            launches += pool.along(window.width, rows, 2, target)
+        return sequence(launches)
+
+    least = -(-ELEMENTS_AT_ONCE // max(1, height * width))
+    return split_among_workers(call.workers, images, part, least)
 
 
 class _Pool(msgspec.Struct, frozen=True):

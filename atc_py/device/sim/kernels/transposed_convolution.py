@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
+from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE, ROWS_TOGETHER, rows_of
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.numerics.cube_types import (
     check_channels,
@@ -92,10 +92,14 @@ def _transpose(call: Call) -> None:
         maps = widened(call, "data", data, zero or None) if terms else data
         sources = maps.reshape(groups, len(weights) // groups, -1)
         products = matrices[0].size * sources.shape[2]
-        least = -(-count * PRODUCTS_AT_ONCE // max(products, 1))
+        taps = math.prod(weights.shape[2:])
+        some = max(1, _SPREAD // (taps * sources.shape[2] or 1))
+        pieces = -(-count // some) if some < count else max(1, count // ROWS_TOGETHER)
+        least = -(-pieces * PRODUCTS_AT_ONCE // max(products, 1))
         for group in range(groups):
-            work = _Group(call, matrices[group], sources[group], constant, (image, group), terms)
-            call.workers.split(count, work.compute, least)
+            where = image, group
+            work = _Group(call, matrices[group], sources[group], constant, where, terms, some)
+            call.workers.split(pieces, work.compute, least)
 
 
 class _Group(msgspec.Struct, frozen=True):
@@ -107,15 +111,18 @@ class _Group(msgspec.Struct, frozen=True):
     constant: NDArray[Any] | None  # what every element of an output channel gets, or None
     where: tuple[int, int]  # the image and the group
     terms: int  # for int8, how many products float32 adds up exactly; else 0
+    some: int  # output channels whose results are spread at a time
 
     def compute(self, start: int, stop: int) -> None:
-        """Compute some output channels, in pieces of bounded memory."""
+        """Compute some pieces of the output channels: of bounded memory, or of one piece a part."""
         call, (image, group) = self.call, self.where
         taps = math.prod(call.node.required(1).shape[2:])
-        before = group * (self.filters.shape[1] // taps)
-        some = max(1, _SPREAD // (taps * self.source.shape[1] or 1))
-        for first in range(start, stop, some):
-            last = min(first + some, stop)
+        count = self.filters.shape[1] // taps
+        before, whole = group * count, rows_of(count, start, stop)
+        if self.some < count:
+            whole = slice(start * self.some, min(stop * self.some, count))
+        for first in range(whole.start, whole.stop, self.some):
+            last = min(first + self.some, whole.stop)
             channels = slice(before + first, before + last)
             maps = call.out[image, channels]
             filters = self.filters[:, first * taps : last * taps]

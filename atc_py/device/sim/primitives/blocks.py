@@ -180,6 +180,25 @@ def with_row(
     return partial(function, values, row, values)
 
 
+_LONG_AXIS = 16
+"""Length from which an axis can be cut into about equal parts."""
+
+
+def _copying(call: Call, out: NDArray[Any], source: NDArray[Any]) -> Launch:
+    """A launch that copies one view to another, on all workers if they are large."""
+    if out.size < 2 * ELEMENTS_AT_ONCE:
+        return partial(np.copyto, out, source)
+    axis = max(range(out.ndim), key=lambda at: min(out.shape[at], _LONG_AXIS))
+    whole = np.broadcast_to(source, out.shape)
+
+    def part(start: int, stop: int) -> Launch:
+        here = (slice(None),) * axis + (slice(start, stop),)
+        return partial(np.copyto, out[here], whole[here])
+
+    least = -(-out.shape[axis] * ELEMENTS_AT_ONCE // out.size)
+    return split_among_workers(call.workers, out.shape[axis], part, least)
+
+
 Copies = Iterable[tuple[NDArray[Any], NDArray[Any]]]
 
 
@@ -194,7 +213,7 @@ def moving(
 
     def register(copies: Callable[[Call], Copies]) -> Callable[[Call], Copies]:
         def bind(call: Call) -> Launch:
-            return sequence([partial(np.copyto, out, source) for out, source in copies(call)])
+            return sequence([_copying(call, *views) for views in copies(call)])
 
         @wraps(copies)
         def run(call: Call) -> None:

@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE, Workers
+from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE, ROWS_TOGETHER, Workers, rows_of
 from atc_py.device.sim.kernel import Workspace
 from atc_py.device.sim.primitives.activations import Activation
 from atc_py.text import Text
@@ -104,12 +104,13 @@ class Sequences(msgspec.Struct, frozen=True):
         product = self.workspace.lines("of x", (len(inputs), len(weights)), self.x.dtype)
 
         def part(start: int, stop: int) -> None:
-            target = product[:, start:stop]
-            np.matmul(inputs, weights[start:stop].T, out=target)
-            np.add(target, bias[start:stop], out=target)
+            rows = rows_of(len(inputs), start, stop)
+            np.matmul(inputs[rows], weights.T, out=product[rows])
+            np.add(product[rows], bias, out=product[rows])
 
-        # By units, not by steps: BLAS packs the weights, which are the larger operand, only once.
-        self.workers.split(len(weights), part, least=PRODUCTS_AT_ONCE // max(inputs.size, 1) + 1)
+        pieces = max(1, len(inputs) // ROWS_TOGETHER)
+        least = -(-pieces * PRODUCTS_AT_ONCE // max(inputs.size * len(weights), 1))
+        self.workers.split(pieces, part, least)
         by_gate = product.reshape(steps, batch, gates, len(weights) // gates).swapaxes(1, 2)
         result = self.workspace.take("gates of x", by_gate.shape, self.x.dtype)
         np.copyto(result, by_gate)
