@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
 from atc_py.onnx_graph.graph import ValueType
-from atc_py.onnx_graph.typing import infer
+from atc_py.onnx_graph.typing import infer, inference_model
 from atc_py.onnx_graph.typing.type_rules import Override, Question, Refinement, type_rule
 from tests.onnx_graph import onnx_files
 from tests.onnx_graph.onnx_files import FLOAT, INT64, fails, model, source, without_rules
@@ -24,7 +24,7 @@ COUNT = 40
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return the number of nodes of each inference with data propagation on a whole graph."""
     sizes: list[int] = []
-    original = infer.infer_shapes
+    original = inference_model.infer_shapes
 
     def counted(model: onnx.ModelProto | bytes, **options: bool) -> onnx.ModelProto:
         if isinstance(model, bytes) and options.get("data_prop"):

@@ -11,7 +11,7 @@ import pytest
 from onnx import helper
 
 from atc_py.diag.codes import BAD_NODE
-from atc_py.onnx_graph.typing import infer
+from atc_py.onnx_graph.typing import infer, inference_model
 from tests.onnx_graph import onnx_files
 
 node = helper.make_node
@@ -74,7 +74,7 @@ def test_slice_after_a_window_too_large_in_a_branch_is_refused(tmp_path: Path) -
 def inferences(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return the number of nodes in each inference on a whole graph, except those for types."""
     sizes: list[int] = []
-    original = infer.infer_shapes
+    original = inference_model.infer_shapes
 
     def counted(model: onnx.ModelProto | bytes, **options: bool) -> onnx.ModelProto:
         if isinstance(model, bytes) and options.get("data_prop"):

@@ -16,7 +16,7 @@ from atc_py.onnx_graph.folding.evaluate import evaluate
 from atc_py.onnx_graph.reading.mapped import MappedConst
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceModel
-from atc_py.onnx_graph.typing import infer
+from atc_py.onnx_graph.typing import infer, inference_model
 from atc_py.system.memory_limit import limited_memory
 from tests.onnx_graph import onnx_files
 
@@ -480,7 +480,7 @@ def test_chain_of_computed_reshapes_takes_onnx_one_run_a_link(
         value = result
     weights = {"last": ints(1), "two": ints(2), "rest": ints(-1)}
     proto = onnx_files.model(nodes, {"x": (FLOAT, [4, 256])}, [value], weights, {"": 13})
-    original = infer.infer_shapes
+    original = inference_model.infer_shapes
 
     def counted(*arguments: Any, **options: Any) -> onnx.ModelProto:
         runs.append(arguments)

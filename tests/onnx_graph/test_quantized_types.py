@@ -11,7 +11,7 @@ from onnx import helper
 import atc_py
 from atc_py.onnx_graph.reading.onnx_file import surveyed
 from atc_py.onnx_graph.reading.read import read_model
-from atc_py.onnx_graph.typing import infer
+from atc_py.onnx_graph.typing import infer, inference_model
 from atc_py.tensor.dtypes import DType
 from tests.onnx_graph import onnx_files
 
@@ -70,7 +70,7 @@ def test_many_layers_are_typed_in_few_inferences(
 ) -> None:
 
     runs: list[Any] = []
-    original = infer.infer_shapes
+    original = inference_model.infer_shapes
 
     def counted(model: Any, **options: bool) -> Any:
         runs.append(model)

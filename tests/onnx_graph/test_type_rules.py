@@ -13,7 +13,7 @@ from onnx.defs import has
 from atc_py.diag.codes import BAD_MODEL, BAD_NODE
 from atc_py.onnx_graph.graph import ValueType
 from atc_py.onnx_graph.source import SourceTensor
-from atc_py.onnx_graph.typing import infer, rules
+from atc_py.onnx_graph.typing import infer, inference_model, rules
 from atc_py.onnx_graph.typing.type_rules import (
     RULES,
     Contradiction,
@@ -150,7 +150,7 @@ def test_rule_that_withholds_takes_one_function(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[list[str]] = []
-    original = infer.infer_shapes
+    original = inference_model.infer_shapes
 
     def noted(data: bytes, **options: bool) -> onnx.ModelProto:
         proto = onnx.ModelProto.FromString(data)
