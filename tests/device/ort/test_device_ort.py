@@ -24,7 +24,7 @@ from atc_py.diag.codes import (
 )
 from atc_py.system.structs import replace
 from tests.check.checks import residual_network
-from tests.device.models import ModelBuilder, run_model
+from tests.device.models import Attributes, ModelBuilder, run_model
 from tests.device.ort.twin import run_functions, run_on_ort
 from tests.onnx_graph import onnx_files
 
@@ -193,7 +193,8 @@ def test_odd_models_give_what_the_simulator_gives(shape: str) -> None:
     x = np.arange(6, dtype=np.int8 if shape == "one name" else np.uint8).reshape(dims)
     source = builder.input("x", x.dtype.name, dims)
     if shape == "one name":
-        attributes = {"scale": 0.5, "offset": 0.0, "compute_type": "float16", "dtype": "float16"}
+        attributes: Attributes = {"scale": 0.5, "offset": 0.0}
+        attributes = {**attributes, "compute_type": "float16", "dtype": "float16"}
         (made,) = builder.node("AscendAntiQuant", [source], [("float16", dims)], attributes)
         (made,) = builder.node("Cast", [made], [("float32", dims)], {"dst_type": "float32"})
         builder.nodes = [replace(node, name="n") for node in builder.nodes]
