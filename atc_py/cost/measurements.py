@@ -166,8 +166,8 @@ def _parsed(
     path: Path, text: str, left_out: Counter[LeftOut], least: int, kernels_of: KernelsOf | None
 ) -> list[Measurement]:
     """The lines of a file, or everything that is wrong with them."""
-    lines = _rows(path, text.splitlines())
-    rows = [(at, row) for at, row in lines if any(cell.strip() for cell in row)]
+    numbered = _rows(path, text.splitlines())
+    rows = [(at, row) for at, row in numbered if any(cell.strip() for cell in row)]
     if not rows:
         _refuse(path, 1, Text("the file is empty"))
     head = [cell.strip().lower() for cell in rows[0][1]]

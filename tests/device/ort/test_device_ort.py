@@ -193,9 +193,8 @@ def test_odd_models_give_what_the_simulator_gives(shape: str) -> None:
     x = np.arange(6, dtype=np.int8 if shape == "one name" else np.uint8).reshape(dims)
     source = builder.input("x", x.dtype.name, dims)
     if shape == "one name":
-        attributes: Attributes = {
-            "scale": 0.5, "offset": 0.0, "compute_type": "float16", "dtype": "float16",
-        }  # fmt: skip
+        attributes: Attributes = {"scale": 0.5, "offset": 0.0}
+        attributes = {**attributes, "compute_type": "float16", "dtype": "float16"}
         (made,) = builder.node("AscendAntiQuant", [source], [("float16", dims)], attributes)
         (made,) = builder.node("Cast", [made], [("float32", dims)], {"dst_type": "float32"})
         builder.nodes = [replace(node, name="n") for node in builder.nodes]
