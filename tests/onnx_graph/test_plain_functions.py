@@ -8,6 +8,8 @@ import onnx
 import pytest
 from onnx import helper
 
+from atc_py.onnx_graph.folding.plain_functions import plain_result
+from atc_py.onnx_graph.reading.read import read_model
 from tests.onnx_graph.test_fold import result
 
 PAIRS = [
@@ -74,3 +76,16 @@ def test_plain_function_is_that_of_the_reference(
     assert own is not None
     assert (own.dtype, own.shape) == (theirs.dtype, theirs.shape)
     assert own.numpy().tobytes() == theirs.numpy().tobytes()
+
+
+def test_broadcast_along_a_stated_axis_is_left_to_the_reference(tmp_path: Path) -> None:
+    arrays = {"x": np.ones((3, 3), np.float32), "y": np.ones(3, np.float32)}
+    values = [helper.make_tensor_value_info(name, 1, arrays[name].shape) for name in "xy"]
+    made = helper.make_tensor_value_info("z", 1, (3, 3))
+    node = helper.make_node("Add", ["x", "y"], ["z"], broadcast=1, axis=0)
+    graph = helper.make_graph([node], "g", values, [made])
+    opsets = [helper.make_opsetid("", 6)]
+    path = tmp_path / "legacy.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=3), path)
+    (read,) = read_model(path, lenient=True).nodes
+    assert plain_result(read, arrays) is None

@@ -35,7 +35,9 @@ def plain_result(node: OnnxNode, arrays: Mapping[str, _Array]) -> _Array | None:
         return _slice(node, operands)
     if node.op_type in _BINARY:
         x, y = present
-        return _BINARY[node.op_type](x, y) if x.dtype == y.dtype else None
+        # Before opset 7 attributes say along which axes y is broadcast.
+        is_plain = x.dtype == y.dtype and not node.plain_attributes
+        return _BINARY[node.op_type](x, y) if is_plain else None
     function = _OTHERS.get(node.op_type) if len(present) == len(operands) else None
     return None if function is None else function(node, present)
 
