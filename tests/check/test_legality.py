@@ -47,7 +47,9 @@ TABLE = _table()
 
 def test_table_has_every_mode() -> None:
     named = {line.partition(" ")[0] for line in CHANGES.strip().split("\n")}
-    assert named == {mode.value for mode in PrecisionMode}
+    assert named == {mode.value for mode in PrecisionMode}, (
+        "give each mode a line in CHANGES above and a row in _CHOICES of atc_py/check/rules/dtypes.py"
+    )
 
 
 @pytest.mark.parametrize("mode", PrecisionMode)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from atc_py.adapters.atc.options import GROUPS
+from atc_py.check.condition_words import predicates
 from atc_py.diag import all_codes
 from atc_py.fix.rule import load_rules
 from atc_py.passes.pipeline import PIPELINE
@@ -56,12 +57,13 @@ def help_of_commands() -> set[str]:
 
 
 def other_texts() -> set[str]:
-    """Return the texts of codes, passes, rules of fix and atc's options, which are tables."""
+    """Return the texts of codes, predicates, passes, rules of fix and atc's options: tables."""
     codes = {text for row in all_codes() for text in (row.meaning, row.remedy)}
     options = {row.words for rows in GROUPS.values() for row in rows if row.shown}
     releases = {row.release for row in operator_lists()}
     passes = {row.summary for row in PIPELINE}
-    return {*codes, *options, *GROUPS, *releases, *passes, *rule_texts()}
+    sentences = {row.sentence.en for row in predicates()}
+    return {*codes, *options, *GROUPS, *releases, *passes, *sentences, *rule_texts()}
 
 
 def rule_texts() -> set[str]:
@@ -116,7 +118,9 @@ def test_no_entry_is_left_that_no_code_has(language: str) -> None:
         and key.rpartition(CONTEXT)[2] not in known
         and not any(each.fullmatch(key.rpartition(CONTEXT)[2]) for each in composed_templates())
     ]
-    assert left == [], f"remove them from atc_py/text/{language}.po"
+    assert left == [], (
+        f"give each its new text as `msgid` in atc_py/text/{language}.po, or remove it if it went"
+    )
 
 
 @pytest.mark.parametrize("language", OTHERS)

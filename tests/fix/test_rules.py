@@ -16,6 +16,7 @@ import pytest
 
 import atc_py
 from atc_py.diag import AtcError
+from atc_py.diag.codes import REFERENCE_FAILED
 from atc_py.fix.case import CaseGraph, CaseNode, Fed, RuleCase
 from atc_py.fix.context import RuleContext
 from atc_py.fix.rule import Exactness, FixRule, Purpose, load_rules
@@ -65,10 +66,12 @@ def fixed(rule: FixRule, case: RuleCase, path: Path, **options: Any) -> Fixing:
             **options,
         )
     except AtcError as error:
-        place = place_of(rule.apply)
-        pytest.fail(
-            f"{rule.name} ({place}) does not prove a {case.op_type}: {error}", pytrace=False
-        )
+        why = f"{rule.name} ({place_of(rule.apply)}) does not prove a {case.op_type}: {error}"
+        if REFERENCE_FAILED in {each.code for each in error.diagnostics}:
+            why += (
+                "\na rule is for operators that onnxruntime's CPU provider or onnx's evaluator runs"
+            )
+        pytest.fail(why, pytrace=False)
 
 
 OF_CASES = {"no-inputs", "output-without-input", "element-type"}

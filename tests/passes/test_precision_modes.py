@@ -220,7 +220,10 @@ def test_bias_of_float32_sums_stays_in_float32(run_pass: RunPass) -> None:
 def test_table_names_every_mode() -> None:
     from atc_py.options.compile_options import PrecisionMode
 
-    assert {row[1] for row in ROWS} == {mode.value for mode in PrecisionMode}
+    assert {row[1] for row in ROWS} == {mode.value for mode in PrecisionMode}, (
+        "give each mode rows in TABLE above and a branch in `requests` of "
+        "atc_py/passes/precision/requested_dtypes.py, where one without counts as mixed"
+    )
 
 
 def test_cube_list_is_that_of_the_reference() -> None:

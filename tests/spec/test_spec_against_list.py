@@ -51,7 +51,12 @@ def _part(lines: list[str], title: str) -> list[str]:
 
 def _of(spec: OpSpec) -> list[str]:
     sections = _sections()
-    return sections[spec.listed_as or spec.op]
+    name = spec.listed_as or spec.op
+    assert name in sections, (
+        "the operator list has no such operator: keep its file in a folder for --op-specs, "
+        "or say in `listed_as` what the list calls it"
+    )
+    return sections[name]
 
 
 @in_one_item("spec", SPECS)

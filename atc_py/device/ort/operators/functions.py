@@ -45,20 +45,9 @@ def _declare_formula(op: str) -> None:
     write.__doc__ = f"Write {inspect.getdoc(FORMULAS[op])}"
 
 
-for _op in (
-    "Adds",
-    "Celu",
-    "Elu",
-    "HardSigmoid",
-    "HardSwish",
-    "Muls",
-    "Rsqrt",
-    "Selu",
-    "Shrink",
-    "Softsign",
-    "Threshold",
-):
-    _declare_formula(_op)
+for _op in FORMULAS:
+    if _op not in {"Sigmoid", "Softplus", "Swish"}:
+        _declare_formula(_op)
 
 
 @emulates("Erf")

@@ -7,6 +7,7 @@ import numpy as np
 
 from atc_py.device.formulas import (
     APPROXIMATIONS,
+    FORMULAS,
     Formula,
     Term,
     clip,
@@ -214,13 +215,11 @@ def _declare(
 _declare("Abs", "absolute", _number_types, Rounding.ON_GRID)
 _declare("Acos", "arccos")
 _declare("Acosh", "arccosh")
-_declare("Adds")
 _declare("Asin", "arcsin")
 _declare("Asinh", "arcsinh")
 _declare("Atan", "arctan")
 _declare("Atanh", "arctanh")
 _declare("Ceil", "ceil", rounding=Rounding.ON_GRID)
-_declare("Celu")
 _declare("Cos", "cos")
 _declare("Cosh", "cosh")
 _declare("Elu", _elu)
@@ -228,29 +227,22 @@ _declare("Erf", _erf, _erf_types)
 _declare("Exp", "exp", _natural_types)
 _declare("Floor", "floor", rounding=Rounding.ON_GRID)
 _declare("GeluV2", _gelu, _gelu_types)
-_declare("HardSigmoid")
-_declare("HardSwish")
 _declare("LeakyRelu", _leaky_relu)
 _declare("Log", "log", _natural_types)
-_declare("Muls")
 _declare("Neg", "negative", _number_types, Rounding.ON_GRID)
 _declare("Power", _power)
 _declare("Reciprocal", "reciprocal")
 _declare("Round", _round, _round_types, Rounding.ON_GRID)
-_declare("Rsqrt")
-_declare("Selu")
-_declare("Shrink")
-_declare("Sigmoid")
 _declare("Sign", "sign", _number_types, Rounding.ON_GRID)
 _declare("Sin", "sin")
 _declare("Sinh", "sinh")
-_declare("Softplus")
-_declare("Softsign")
 _declare("Sqrt", "sqrt")
-_declare("Swish")
 _declare("Tan", _tan, _tan_types)
 _declare("Tanh", "tanh")
 _declare("Threshold", rounding=Rounding.ON_GRID)
+for _op in FORMULAS:
+    if _op not in {"Elu", "Threshold"}:
+        _declare(_op)
 
 
 @kernel("PRelu", _prelu_types)
