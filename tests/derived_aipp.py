@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from atc_py.aipp import AippSettings, source_shape
-from atc_py.aipp.fields import AIPP_FIELDS, AippField, FieldKind
-from atc_py.aipp.image_formats import IMAGE_FORMATS
-from atc_py.aipp.rules import AIPP_RULES
+from atc_py.options.aipp import AippSettings, source_shape
+from atc_py.options.aipp.fields import AIPP_FIELDS, AippField, FieldKind
+from atc_py.options.aipp.image_formats import IMAGE_FORMATS
+from atc_py.options.aipp.rules import AIPP_RULES
 from atc_py.pipeline.running.aipp_preview import on_device
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "aipp.md"

@@ -197,7 +197,7 @@ def test_class_defined_twice_is_found() -> None:
 
 
 PLAIN_ROOMS = (
-    "adapters/exec", "aipp", "check", "cli", "compare", "cost", "device", "diag", "ir", "kernels", "lowering",
+    "adapters/exec", "check", "cli", "compare", "cost", "device", "diag", "ir", "kernels", "lowering",
     "onnx_graph/folding", "onnx_graph/reading", "onnx_graph/rewriting", "onnx_graph/source", "options", "package",
     "passes", "pipeline", "quantizing/calibrate", "report", "results", "spec", "system", "target", "tensor",
 )  # fmt: skip

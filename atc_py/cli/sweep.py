@@ -170,7 +170,7 @@ def _made(
 ) -> SweepRun:
     from atc_py.adapters.sweep.grid import combinations_of, named_models
     from atc_py.adapters.sweep.kept import KeptRows
-    from atc_py.jobs import open_executor
+    from atc_py.system.jobs import open_executor
 
     named = named_models(models)
     grid = combinations_of(named, *axes, specs=chosen.specs)

@@ -237,7 +237,7 @@ class ComparisonSession:
         if jobs == 1 or self._pictures is not None:
             yield None
             return
-        from atc_py.jobs.executor import open_executor
+        from atc_py.system.jobs.executor import open_executor
 
         samples = self.judged(judging).stored()
         with open_executor(jobs) as executor:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.aipp import AippSettings, settings_of_bytes, source_bytes
-from atc_py.aipp.picture_formula import exact_features
+from atc_py.options.aipp import AippSettings, settings_of_bytes, source_bytes
+from atc_py.options.aipp.picture_formula import exact_features
 from atc_py.package.schema import OmModel
 from atc_py.pipeline.running.pictures import filled, whole_picture_settings
 from atc_py.results.picture_inputs import PictureInput, picture_inputs

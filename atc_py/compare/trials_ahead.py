@@ -26,7 +26,7 @@ from atc_py.results.layer_comparison import LayerComparison
 from atc_py.system.temp_folders import work_folder
 
 if TYPE_CHECKING:
-    from atc_py.jobs.task_executor import TaskExecutor
+    from atc_py.system.jobs.task_executor import TaskExecutor
 
 
 @dataclass(frozen=True)

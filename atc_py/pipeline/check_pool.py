@@ -59,7 +59,7 @@ def _checked_apart(
 
     A file whose process the system ends is checked by this one.
     """
-    from atc_py.jobs import TaskFailureKind, open_executor
+    from atc_py.system.jobs import TaskFailureKind, open_executor
 
     one = partial(check, options=options, alone=False)
     known: dict[int, FileCheck] = {}

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import msgspec
 
-from atc_py.aipp import (
+from atc_py.diag import Diagnostic
+from atc_py.ir import Graph, Node, TensorType, Value
+from atc_py.options.aipp import (
     AippConfig,
     AippFile,
     AippSettings,
@@ -19,9 +21,7 @@ from atc_py.aipp import (
     read_aipp_file,
     source_shape,
 )
-from atc_py.aipp.parameters import BATCH_BYTES, HEADER_BYTES
-from atc_py.diag import Diagnostic
-from atc_py.ir import Graph, Node, TensorType, Value
+from atc_py.options.aipp.parameters import BATCH_BYTES, HEADER_BYTES
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.gears import GearKind
 from atc_py.target import Soc

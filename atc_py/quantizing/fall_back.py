@@ -23,7 +23,7 @@ from atc_py.results.quantization import FallBack, FallBackPoint
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from atc_py.jobs.task_executor import TaskExecutor
+    from atc_py.system.jobs.task_executor import TaskExecutor
 
 
 RANKING_SAMPLES = 2

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.aipp import NetworkInput
-from atc_py.aipp.dynamic import read_picture_configs
-from atc_py.aipp.geometry import picture_settings
-from atc_py.aipp.picture_formula import exact_features
-from atc_py.aipp.pictures import picture_input
 from atc_py.diag import BAD_OPTION, Place
+from atc_py.options.aipp import NetworkInput
+from atc_py.options.aipp.dynamic import read_picture_configs
+from atc_py.options.aipp.geometry import picture_settings
+from atc_py.options.aipp.picture_formula import exact_features
+from atc_py.options.aipp.pictures import picture_input
 from atc_py.pipeline.running.model import Port
 from atc_py.pipeline.running.sample_files import batches, entries
 from atc_py.target import find_soc

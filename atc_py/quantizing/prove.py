@@ -41,7 +41,7 @@ from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from atc_py.jobs.task_executor import TaskExecutor
+    from atc_py.system.jobs.task_executor import TaskExecutor
 
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -161,7 +161,7 @@ def _processes(seconds: float, jobs: int | None) -> Iterator[TaskExecutor | None
     if jobs == 1 or (jobs is None and seconds < _WORTHWHILE):
         yield None
         return
-    from atc_py.jobs.executor import open_executor
+    from atc_py.system.jobs.executor import open_executor
 
     with open_executor(jobs) as executor:
         yield executor if executor.jobs > 1 else None

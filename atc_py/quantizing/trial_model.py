@@ -23,9 +23,9 @@ from atc_py.results.output_error import ErrorFigures, ErrorSums
 
 Feeds = Mapping[str, NDArray[Any]]
 if TYPE_CHECKING:
-    from atc_py.jobs.task_executor import TaskExecutor
     from atc_py.quantizing.calibrated import Calibrated
     from atc_py.quantizing.layers.qdq_nodes import Int8Layer
+    from atc_py.system.jobs.task_executor import TaskExecutor
 
 
 _CUT = 0.002

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 from numpy.typing import NDArray
 
-from atc_py.aipp import AippSettings
 from atc_py.diag import Diagnostic
+from atc_py.options.aipp import AippSettings
 from atc_py.system.json_text import json_values
 from atc_py.system.structs import Result
 

@@ -4,8 +4,8 @@ from dataclasses import fields
 from math import prod
 from typing import Any
 
-from atc_py.aipp import AippSettings, NetworkInput
 from atc_py.diag import OM_CONTENT, Place
+from atc_py.options.aipp import AippSettings, NetworkInput
 from atc_py.package.schema import AIPP, OmModel, OmNode
 from atc_py.system.structs import Result
 from atc_py.tensor.dtypes import DType

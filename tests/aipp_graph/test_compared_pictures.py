@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 import atc_py
-from atc_py.aipp import AippSettings, parameter_bytes
-from atc_py.aipp.picture_formula import exact_features
+from atc_py.options.aipp import AippSettings, parameter_bytes
+from atc_py.options.aipp.picture_formula import exact_features
 from atc_py.results.layer_comparison import LayerComparison
-from tests.aipp.formula import expected_tensor
 from tests.aipp_graph.networks import DYNAMIC, NARROW, NV12, RGB, config, network
 from tests.cli.conftest import Result
+from tests.options.aipp.formula import expected_tensor
 
 Array = NDArray[Any]
 

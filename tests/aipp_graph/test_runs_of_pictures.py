@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import atc_py
-from atc_py.aipp import AippSettings, parameter_bytes
 from atc_py.diag import AtcError
+from atc_py.options.aipp import AippSettings, parameter_bytes
 from tests.aipp_graph.networks import DYNAMIC, NARROW, NV12, config, network, nv12_features
 from tests.cli.conftest import Result
 

@@ -9,7 +9,6 @@ import pytest
 from numpy.typing import NDArray
 
 import atc_py
-from atc_py.aipp import AippSettings, parameter_bytes
 from atc_py.diag import AtcError
 from atc_py.diag.codes import (
     BAD_DATA_FILE,
@@ -20,6 +19,7 @@ from atc_py.diag.codes import (
     NO_SAMPLES,
 )
 from atc_py.diag.diagnostic import Code
+from atc_py.options.aipp import AippSettings, parameter_bytes
 from atc_py.results.layer_comparison import LayerComparison
 from tests.aipp_graph.networks import DYNAMIC, NV12, RGB, config, network
 from tests.cli.conftest import Result

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from atc_py.aipp import AippSettings
-from tests.aipp.formula import expected_tensor
+from atc_py.options.aipp import AippSettings
 from tests.cli.conftest import Result
+from tests.options.aipp.formula import expected_tensor
 
 Atc = Callable[..., Result]
 

@@ -11,16 +11,16 @@ import onnx
 import pytest
 
 import atc_py
-from atc_py import jobs
 from atc_py.diag import all_codes
-from atc_py.jobs import TaskFailure, TaskFailureKind
 from atc_py.options.model_paths import model_paths
 from atc_py.pipeline import check_pool
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.text import check_text
+from atc_py.system import jobs
+from atc_py.system.jobs import TaskFailure, TaskFailureKind
 from atc_py.text import Text
 from tests.cli.conftest import Result, small_model
-from tests.jobs.failing import FailingExecutor
+from tests.system.jobs.failing import FailingExecutor
 
 Atc = Callable[..., Result]
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import atc_py
-from atc_py.jobs import open_executor
 from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.fall_back import _middles, cost_order
@@ -18,6 +17,7 @@ from atc_py.quantizing.prove import _processes
 from atc_py.quantizing.switched_trials import SwitchedTrial, run_trial
 from atc_py.quantizing.trial_model import TrialModel
 from atc_py.results.output_error import ErrorSums
+from atc_py.system.jobs import open_executor
 from tests.quantizing.float_networks import conv_network, samples_of
 from tests.sampling import sampled
 

@@ -11,9 +11,9 @@ from typing import Any
 from atc_py import __version__
 from atc_py.adapters.sweep.row import RowTask
 from atc_py.diag import AtcError
-from atc_py.jobs.sent_files import FileBundle
 from atc_py.results.sweep import Combination
 from atc_py.system.cache_folders import is_file, is_folder, legible
+from atc_py.system.jobs.sent_files import FileBundle
 
 _EXTERNAL = b"location"
 """Key that a model with weights in other files has."""

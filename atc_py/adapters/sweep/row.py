@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import DEVICE_MEMORY, MEMORY_LIMIT, AtcError, Diagnostic, ExitCode
-from atc_py.jobs.sent_files import sent_file
 from atc_py.results.sweep import Combination, SweepOutput, SweepRow, SweepVerdict
 from atc_py.system import structs
 from atc_py.system.cache_folders import legible
+from atc_py.system.jobs.sent_files import sent_file
 from atc_py.system.structs import replace
 from atc_py.text import Text, in_language
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from atc_py.adapters.sweep.inputs import SweepInputs, SweepOptions
 from atc_py.adapters.sweep.kept import KeptRow, KeptRows, report_name
 from atc_py.adapters.sweep.row import DoneRow, RowTask, run_row
-from atc_py.jobs import TaskExecutor, TaskFailure, TaskFailureKind, TaskOutcome
 from atc_py.results.sweep import FAILED, Combination, SweepRow, SweepVerdict
 from atc_py.system.cache_folders import legible
+from atc_py.system.jobs import TaskExecutor, TaskFailure, TaskFailureKind, TaskOutcome
 from atc_py.system.structs import replace
 from atc_py.text import Text, in_language
 

@@ -47,7 +47,7 @@ def data_inputs(model: HuaweiModel) -> list[GeOp]:
 
 def _settings(attributes: GeAttributes) -> dict[str, AippValue]:
     """The fields that a configuration has, without those that are their defaults."""
-    from atc_py.aipp.fields import AIPP_FIELDS  # the package of AIPP loads numpy
+    from atc_py.options.aipp.fields import AIPP_FIELDS  # the package of AIPP loads numpy
 
     found = {}
     for row in AIPP_FIELDS:
@@ -58,8 +58,8 @@ def _settings(attributes: GeAttributes) -> dict[str, AippValue]:
 
 
 def _value(name: str, attributes: GeAttributes) -> AippValue | None:
-    from atc_py.aipp.fields import AIPP_MODES
-    from atc_py.aipp.image_formats import IMAGE_FORMATS
+    from atc_py.options.aipp.fields import AIPP_MODES
+    from atc_py.options.aipp.image_formats import IMAGE_FORMATS
 
     words = {
         "aipp_mode": {number: word for word, number in AIPP_MODES.items()},

@@ -5,10 +5,10 @@ No real file with AIPP was at hand: names of attributes are those of a dump of G
 
 from collections.abc import Mapping
 
-from atc_py.aipp.fields import AIPP_FIELDS, BIASES, MATRIX, channel_fields
-from atc_py.aipp.image_formats import ImageFormat, image_format
 from atc_py.diag import AtcError
 from atc_py.ir import AttrValue, TensorType, Value
+from atc_py.options.aipp.fields import AIPP_FIELDS, BIASES, MATRIX, channel_fields
+from atc_py.options.aipp.image_formats import ImageFormat, image_format
 from atc_py.package.ge.pictures import AippValue
 from atc_py.pipeline.huawei.building import LaunchBuilder
 from atc_py.pipeline.huawei.tensors import NotModeledError

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.aipp import AippConfig, AippSettings, NetworkInput, config_doubts
-from atc_py.aipp.dynamic import read_picture_configs
-from atc_py.aipp.geometry import picture_settings
-from atc_py.aipp.pictures import encoded_picture, fitted, read_picture
-from atc_py.aipp.settings import completed_colors
 from atc_py.device.registry import find_backend
 from atc_py.diag import BAD_OPTION, Place
+from atc_py.options.aipp import AippConfig, AippSettings, NetworkInput, config_doubts
+from atc_py.options.aipp.dynamic import read_picture_configs
+from atc_py.options.aipp.geometry import picture_settings
+from atc_py.options.aipp.pictures import encoded_picture, fitted, read_picture
+from atc_py.options.aipp.settings import completed_colors
 from atc_py.package.read_ahead import array_chunks, npy_header
 from atc_py.package.schema import FORMAT, FORMAT_VERSION, OmModel, OmNode, OmPort, OmTensor
 from atc_py.results.aipp_preview import AippPreview, AippStep, ChannelRange

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.aipp import settings_of_bytes
-from atc_py.aipp.pictures import joined_pictures, picture_input
 from atc_py.diag import BAD_RUN_INPUT, MISSING_RUN_INPUT, Place, Sink
+from atc_py.options.aipp import settings_of_bytes
+from atc_py.options.aipp.pictures import joined_pictures, picture_input
 from atc_py.package.schema import OmModel
 from atc_py.pipeline.running.feeds import read_feeds
 from atc_py.pipeline.running.model import Port

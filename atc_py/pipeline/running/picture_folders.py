@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.aipp import settings_of_bytes
-from atc_py.aipp.pictures import read_picture
 from atc_py.diag import BAD_RUN_INPUT, Sink
+from atc_py.options.aipp import settings_of_bytes
+from atc_py.options.aipp.pictures import read_picture
 from atc_py.package.schema import OmModel
 from atc_py.pipeline.running.array_rows import array_headers
 from atc_py.pipeline.running.feeds import read_feeds

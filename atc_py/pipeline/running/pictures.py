@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.aipp import (
+from atc_py.diag import BAD_AIPP, BAD_RUN_INPUT, MISSING_RUN_INPUT, AtcError, Place
+from atc_py.options.aipp import (
     AippSettings,
     checked_pictures,
     parameter_bytes,
@@ -14,9 +15,8 @@ from atc_py.aipp import (
     settings_of_bytes,
     source_bytes,
 )
-from atc_py.aipp.parameters import BATCH_BYTES, COUNT_AT, HEADER_BYTES
-from atc_py.aipp.rules import rules_of
-from atc_py.diag import BAD_AIPP, BAD_RUN_INPUT, MISSING_RUN_INPUT, AtcError, Place
+from atc_py.options.aipp.parameters import BATCH_BYTES, COUNT_AT, HEADER_BYTES
+from atc_py.options.aipp.rules import rules_of
 from atc_py.package.schema import OmModel
 from atc_py.results.picture_inputs import PictureInput, picture_inputs
 from atc_py.target import find_soc

@@ -6,8 +6,8 @@ Of the fields of one choice, such as ifmr_quantize and hfmg_quantize, the last h
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from atc_py.aipp.text_format import TextField
 from atc_py.diag import BAD_QUANT_CONFIG, QUANT_FIELD_NOT_MODELED, Place
+from atc_py.options.aipp.text_format import TextField
 from atc_py.quantizing.calibrate.amct_choices import (
     AmctConfig,
     LayerChoice,

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from atc_py.aipp.text_format import TextField
 from atc_py.diag import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED, Place, nearest
+from atc_py.options.aipp.text_format import TextField
 from atc_py.quantizing.calibrate.text_numbers import TextFile, quoted, spelled
 from atc_py.quantizing.calibrate.value_range import EPSILON
 from atc_py.text import Text

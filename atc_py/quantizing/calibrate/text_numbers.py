@@ -9,8 +9,14 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from atc_py.aipp.text_format import TextField, TextFormatError, TextPlace, TextValue, read_fields
 from atc_py.diag import AtcError, Code, Place
+from atc_py.options.aipp.text_format import (
+    TextField,
+    TextFormatError,
+    TextPlace,
+    TextValue,
+    read_fields,
+)
 from atc_py.text import Text
 
 T = TypeVar("T")

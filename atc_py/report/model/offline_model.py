@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from atc_py.aipp import AippSettings
+from atc_py.options.aipp import AippSettings
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel, OmPort
 from atc_py.report.model.gears import gears_json, gears_table

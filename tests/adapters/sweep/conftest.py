@@ -9,11 +9,11 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-import atc_py.jobs
+import atc_py.system.jobs
 from tests.cli.conftest import atc as atc
 from tests.cli.conftest import small_model
-from tests.jobs.conftest import cluster as cluster
-from tests.jobs.failing import FailingExecutor
+from tests.system.jobs.conftest import cluster as cluster
+from tests.system.jobs.failing import FailingExecutor
 
 
 def refused_model() -> onnx.ModelProto:
@@ -46,4 +46,4 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     def open_executor(*_given: Any, **_chosen: Any) -> AbstractContextManager[FailingExecutor]:
         return nullcontext(FailingExecutor())
 
-    monkeypatch.setattr(atc_py.jobs, "open_executor", open_executor)
+    monkeypatch.setattr(atc_py.system.jobs, "open_executor", open_executor)

@@ -16,14 +16,14 @@ from atc_py.adapters.sweep.inputs import SweepInputs, SweepOptions
 from atc_py.adapters.sweep.kept import KeptRows
 from atc_py.adapters.sweep.row import run_row
 from atc_py.adapters.sweep.run import run_sweep
-from atc_py.jobs import TaskFailure, TaskFailureKind
-from atc_py.jobs import cluster as on_cluster
-from atc_py.jobs.sent_files import forget_files, store_files
 from atc_py.results.sweep import SweepVerdict
 from atc_py.system.cache_folders import cache_folder, op_specs_dir
+from atc_py.system.jobs import TaskFailure, TaskFailureKind
+from atc_py.system.jobs import cluster as on_cluster
+from atc_py.system.jobs.sent_files import forget_files, store_files
 from atc_py.text import Text
 from tests.adapters.sweep.test_command import rows_of, tables
-from tests.jobs.failing import FailingExecutor
+from tests.system.jobs.failing import FailingExecutor
 
 ARGS = ("sweep", "zoo", "--soc", "sim,Ascend310P3", "--profile", "--compare", "data")
 

@@ -12,13 +12,13 @@ import pytest
 from numpy.typing import NDArray
 
 import atc_py
-from atc_py.aipp import AippSettings, parameter_bytes
-from atc_py.aipp.fields import AIPP_MODES, BIASES, MATRIX, channel_fields
-from atc_py.aipp.image_formats import IMAGE_FORMATS
-from atc_py.aipp.settings import source_shape
 from atc_py.diag import AtcError
-from tests.aipp.formula import expected_tensor
-from tests.aipp.test_formula import random_settings
+from atc_py.options.aipp import AippSettings, parameter_bytes
+from atc_py.options.aipp.fields import AIPP_MODES, BIASES, MATRIX, channel_fields
+from atc_py.options.aipp.image_formats import IMAGE_FORMATS
+from atc_py.options.aipp.settings import source_shape
+from tests.options.aipp.formula import expected_tensor
+from tests.options.aipp.test_formula import random_settings
 from tests.package.ge.om_files import entries, member, message
 from tests.pipeline.huawei.example_models import images
 from tests.pipeline.huawei.small_models import FILTERS, SmallModel, Tensor, halves
