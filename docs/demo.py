@@ -189,11 +189,11 @@ def show(readings: list[Reading], time: dict[str, float], page: Path) -> None:
     first = readings[0]
     lines = []
     for each in readings[1:]:
-        most = np.abs(each.shares - first.shares).max()
+        chosen, chosen_first = each.shares.argmax(-1), first.shares.argmax(-1)
         same = "the same text" if each.text == first.text else "another text"
         lines.append(
             f"{each.name} costs: {same}, confidence {each.confidence:.2%} after {first.confidence:.2%},"
-            f" no probability differs by more than {most:.2%}"
+            f" the likeliest character differs at {(chosen != chosen_first).sum()} of {len(chosen)} steps"
         )
     say(*lines)
     say(
