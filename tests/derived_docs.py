@@ -259,7 +259,7 @@ def kernels_of_families() -> Iterator[str]:
     by_flag = [row for row in rest if row.name.startswith("Ascend")]
     yield f"A SoC's quantization unit decides those of {_names(by_flag)}."
     others = [row for row in rest if row not in by_flag]
-    yield f"CANN has no entry of these names: {_names(others)}."
+    yield f"The operator information of the AI Core has no entry of these names: {_names(others)}."
 
 
 def _names(rows: list[TargetOp]) -> str:
