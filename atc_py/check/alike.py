@@ -68,13 +68,8 @@ def node_signature(view: SourceNode, *, weights: bool, unread: bool = False) -> 
     """A key that nodes share if their inputs, outputs and attributes are the same.
 
     Names and places do not count, nor which inputs of the model are open. A long constant is like
-    itself only.
-
-    Args:
-        view: the node.
-        weights: whether the data of weights counts, constants of floats that are long or of which
-            nothing but results depends; else their type does.
-        unread: of no long constant anything counts but its type.
+    itself only; if `unread`, nothing of one counts but its type. Unless `weights`, of constants of
+    floats that are long or of which nothing but results depends their type counts, not their data.
     """
     tensor = _tensor_key if weights else _tensor_type if view.op_type in _ARITHMETIC else _tensor
     tensor = _tensor_unread if unread else tensor
@@ -143,13 +138,11 @@ def representatives(model: SourceModel, kinds: Sequence[int] = ()) -> list[list[
     """The positions of the model's own nodes to be tried, alike ones together.
 
     Nodes in branches are tried with their If. What depends on inputs whose shapes are open is tried
-    where all its own dims are known and it has to do with data: what is computed from shapes
-    alone folds away once these are known.
+    where all its own dims are known and it has to do with data: what is computed from shapes alone
+    folds away once these are known.
 
-    Args:
-        model: the model.
-        kinds: numbers that only alike nodes share, weights included, by node of the model and its
-            branches; empty where they are not known.
+    `kinds` are numbers that only alike nodes share, weights included, by node of the model and its
+    branches; empty where they are not known.
     """
     groups: dict[Hashable, list[int]] = {}
     of_kinds: dict[int, Hashable] = {}

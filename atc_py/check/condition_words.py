@@ -92,11 +92,8 @@ _ATTRIBUTE = "attribute "
 def rewrite_text(op: str | None, field: str | None, observed: str, effect: str) -> Text:
     """`group 4 of Conv: will be split`.
 
-    Args:
-        op: the node's operator.
-        field: the attribute, input or output concerned: `attribute group`, `input X`.
-        observed: the value or form seen; empty where nodes of several are meant.
-        effect: what becomes of it.
+    `field` is the attribute, input or output concerned, `attribute group`, `input X`; `observed`
+    the value or form seen, empty where nodes of several are meant; `effect` what becomes of it.
     """
     subject = (field or "").removeprefix(_ATTRIBUTE)
     if not subject:
@@ -119,11 +116,7 @@ def predicates() -> tuple[Predicate, ...]:
 
 
 def predicate_of(kind: type[Rule]) -> Predicate:
-    """The predicate that answers rules of one kind.
-
-    Raises:
-        KeyError: there is none; a test holds that there is one for every kind.
-    """
+    """The predicate that answers rules of one kind; a test holds that there is one for each."""
     predicate = PREDICATES.get(kind.__name__)
     if predicate is None:
         raise KeyError(kind.__name__)

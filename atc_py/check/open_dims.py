@@ -80,11 +80,9 @@ def open_help(view: SourceNode) -> Text:
 class Consequences:
     """Record of the types that the refused nodes of a model leave unknown.
 
-    Args:
-        model: the model.
-        refused: the positions in the file of nodes that contradict ONNX.
-        is_listed: whether the list has a node's operator.
-        in_branches: positions and names of nodes that contradict ONNX inside of a branch.
+    `refused` are the positions in the file of nodes that contradict ONNX, `in_branches` positions
+    and names of those that do inside of a branch; `is_listed` tells whether the list has a node's
+    operator.
     """
 
     def __init__(

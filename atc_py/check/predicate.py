@@ -43,14 +43,9 @@ def predicate(
 ) -> Callable[[_T], _T]:
     """Register a function as the predicate of the rules that its first parameter takes.
 
-    Args:
-        code: the diagnostic of those that fail.
-        demand: of the rule, a sentence without a full stop, a template of its arguments.
-        help_: what to do where a rule fails.
-        kind: the rules, where the function takes others as well that have other words.
-
-    Raises:
-        ValueError: the kind has a predicate already.
+    `code` is the diagnostic of those that fail, `demand` their sentence without a full stop, a
+    template of the rule's arguments, and `help_` what to do. `kind` is given where the function
+    takes other rules as well, which have other words.
     """
 
     def register(function: _T) -> _T:

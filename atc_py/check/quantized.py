@@ -32,9 +32,8 @@ _CONSTANTS = slice(1, None)
 def rolled_back_layers(model: SourceModel, limit: int) -> Mapping[SourceNode, int]:
     """The layers that the pass roll-back-quant takes back, with the channels of their data.
 
-    Args:
-        model: in the deploy form.
-        limit: most channels of the data of such a layer; 0 where the SoC takes none back.
+    `model` is in the deploy form; the data of such a layer have at most `limit` channels, which is
+    0 where the SoC takes none back.
     """
     if not limit or all(node.op_type not in _LAYERS for node in model.all_nodes):
         return {}
@@ -201,10 +200,8 @@ class QuantizedModel:
     def findings(self, view: SourceNode, *, listed: bool) -> list[Finding]:
         """The findings at a node: once, at the first that a node of the file became.
 
-        Args:
-            view: the node.
-            listed: whether its operator is on the list. Quantizing operators are not;
-                so it is reported there that the node stays, unless folding has removed it.
+        `listed` tells whether its operator is on the list. Quantizing operators are not; so it is
+        reported there that the node stays, unless folding has removed it.
         """
         misread = self._misread.get(view)
         if misread is not None:

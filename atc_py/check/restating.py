@@ -87,13 +87,8 @@ def restated_at(
 ) -> SourceNode | Text:
     """`view` in the form of the version in force at `opset`, or why it has none.
 
-    Args:
-        view: the node.
-        spec: the specification of its operator.
-        history: ONNX's definitions.
-        opset: of the new form.
-        moved: inputs of the new form, by position, that are made of attributes of `view`; they are
-            left out of the form that is returned.
+    `moved` are inputs of the new form, by position, that are made of attributes of `view`; they are
+    left out of the form that is returned.
     """
     own, new = _definition(view, spec, history), history.at(spec.op, opset)
     if isinstance(own, Text):

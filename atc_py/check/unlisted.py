@@ -261,12 +261,9 @@ _DOMAINS: tuple[tuple[re.Pattern[str], Text], ...] = (
 
 
 def hint_for_unlisted(op_type: str, domain: str, history: SchemaHistory, library: Library) -> Text:
-    """The help of a finding about an operator that `library` does not have.
+    """The help of a finding about an operator that `library` does not have, without full stop.
 
     `domain` is "" for ONNX's own.
-
-    Returns:
-        A sentence or two, without full stop.
     """
     if domain not in ONNX_DOMAINS:
         return _of_domain(op_type, domain, history, library)

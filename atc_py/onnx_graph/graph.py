@@ -84,11 +84,9 @@ class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
         return self.origin
 
     def __eq__(self, other: object) -> bool:
-        """True for the same node."""
         return isinstance(other, OnnxNode) and other.proto is self.proto
 
     def __hash__(self) -> int:
-        """That of its message, which is one object."""
         return id(self.proto)
 
     @property
@@ -101,7 +99,6 @@ class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
 
     @property
     def writes(self) -> tuple[str, ...]:
-        """The names that it defines."""
         return (
             tuple(filter(None, self.output_names)) if "" in self.output_names else self.output_names
         )
@@ -165,7 +162,6 @@ class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
 
     @property
     def is_if(self) -> bool:
-        """True if it is ONNX's If."""
         return not self.domain and self.op_type == "If"
 
     @property

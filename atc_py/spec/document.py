@@ -70,7 +70,6 @@ def spec_error(
     message: Text,
     help: Text,  # noqa: A002  (the word that users read)
 ) -> AtcError:
-    """The diagnostic for a fault at `mark` of a specification."""
     place = Place(mark.file or file, line=mark.line, column=mark.column)
     return BAD_SPEC.error(message, place=place, help=help)
 
@@ -88,10 +87,8 @@ _OWN = {LIKE, "dropped_rules", "without"}
 def merged(own: Document, other: Document) -> Document:
     """A document of the data of `own` over those of `other`.
 
-    Items of `SECTIONS` get their line as `@line`, below 0 if they stand in `other`.
-
-    Raises:
-        AtcError: BAD_SPEC for items to drop and keys to leave out that `other` does not have.
+    Items of `SECTIONS` get their line as `@line`, below 0 if they stand in `other`. BAD_SPEC for
+    items to drop and keys to leave out that `other` does not have.
     """
     return _Merger(own, other).document()
 

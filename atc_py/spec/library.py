@@ -46,12 +46,7 @@ class Library:
     """
 
     def __init__(self, folder: Path, later: Library | None = None) -> None:
-        """Take a folder.
-
-        Args:
-            folder: the folder of a list, or of a user's own files.
-            later: the list that may take nodes that this one refuses.
-        """
+        """Take the folder of a list, or of a user; `later` may take nodes that this one refuses."""
         self._folder = folder
         self._entries: dict[str, IndexEntry] | None = None
         self._loaded: dict[str, OpSpec] = {}
@@ -64,9 +59,8 @@ class Library:
         The files are in the folder itself or in folders of groups. They are all read now, so that a
         broken one is reported at once. `folder` may be a single file.
 
-        Raises:
-            AtcError: BAD_SPEC with every fault of every file, FILE_NOT_FOUND or FILE_UNREADABLE
-                where the folder or a file cannot be read.
+        BAD_SPEC with every fault of every file, FILE_NOT_FOUND or FILE_UNREADABLE where the folder
+        or a file cannot be read.
         """
         from atc_py.spec.lint import read_folder  # users' folders alone
 
@@ -82,9 +76,6 @@ class Library:
         """One entry a file, by group and stem; only files of two layers are opened.
 
         Files of a lower library whose operator an upper library has as well are left out.
-
-        Raises:
-            AtcError: BAD_SPEC where two groups have a file of one stem.
         """
         own = self._index()
         lower = self._below.index() if self._below is not None else ()
@@ -108,8 +99,9 @@ class Library:
     def find(self, op_type: str, domain: str = "") -> OpSpec | None:
         """The specification of the operator spelled exactly `op_type`, or None.
 
-        The spelling is the list's, or that of CANN's parser where it differs. ONNX's operators are found in ONNX's domain, custom ones in any, because exporters do not
-        agree on a domain for them.
+        The spelling is the list's, or that of CANN's parser where it differs. ONNX's operators are
+        found in ONNX's domain, custom ones in any, because exporters do not agree on a domain for
+        them.
         """
         return next(self.candidates(op_type, domain), None)
 
@@ -190,11 +182,7 @@ def _refuse_second(first: IndexEntry | None, second: IndexEntry) -> None:
 
 @cache
 def library(list_name: str = FIRST_LIST) -> Library:
-    """The specifications of a list that atc-py brings along, or of all for `any`.
-
-    Raises:
-        AtcError: BAD_OPTION where no list has that name.
-    """
+    """The specifications of a list that atc-py brings along, or of all for `any`."""
     if list_name != ANY_LIST:
         return Library(find_list(list_name).folder)
     both: Library | None = None
@@ -204,11 +192,7 @@ def library(list_name: str = FIRST_LIST) -> Library:
 
 
 def specifications(folder: Path | None, list_name: str = DEFAULT_LIST) -> Library:
-    """The specifications of a list, or of any, overlaid by a user's folder if given.
-
-    Raises:
-        AtcError: BAD_OPTION where no list has that name; else as `Library.overlay` does.
-    """
+    """The specifications of a list, or of any, overlaid by a user's folder if given."""
     built_in = library(list_name)
     return built_in if folder is None else built_in.overlay(folder)
 
@@ -219,11 +203,7 @@ def spec_index() -> tuple[IndexEntry, ...]:
 
 
 def find_spec(op_type: str, domain: str = "") -> OpSpec | None:
-    """The first list's specification of the operator spelled exactly `op_type`, or None.
-
-    Raises:
-        AtcError: BAD_SPEC where its file has a fault.
-    """
+    """The first list's specification of the operator spelled exactly `op_type`, or None."""
     return library().find(op_type, domain)
 
 

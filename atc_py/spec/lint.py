@@ -51,10 +51,8 @@ def spec_files(path: Path) -> tuple[Path, ...]:
     """The YAML files below a folder, in order; `path` itself where it is a file.
 
     Links to folders are not followed, and folders whose names begin with a dot are left out.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND or FILE_UNREADABLE where there is no such folder, BAD_SPEC where no
-            YAML file is below it, or too many are.
+    FILE_NOT_FOUND or FILE_UNREADABLE where there is no such folder, BAD_SPEC where no YAML file is
+    below it, or too many are.
     """
     place = Place(str(path))
     try:
@@ -77,11 +75,7 @@ def spec_files(path: Path) -> tuple[Path, ...]:
 
 
 def read_folder(path: Path) -> FolderContents:
-    """Everything below a folder, or the one file at `path`.
-
-    Raises:
-        AtcError: as `spec_files` does; faults inside of files are in the answer.
-    """
+    """Everything below a folder, or the one file at `path`, with the faults inside of files."""
     paths = spec_files(path)
     first: dict[str, SpecFile] = {}
     files: list[SpecFile] = []
@@ -198,12 +192,7 @@ class LintResult:
 
 
 def lint(paths: Iterable[Path], onnx: Definitions) -> LintResult:
-    """Everything wrong with the specifications below folders, or in single files.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_SPEC where a path is neither a file nor a
-            folder with YAML files.
-    """
+    """Everything wrong with the specifications below folders, or in single files."""
     count = 0
     findings: list[Diagnostic] = []
     for path in paths:

@@ -46,11 +46,10 @@ ready_for_threads(_Entry)
 
 
 def kept_data(path: Path, read: Callable[[], tuple[Any, tuple[Path, ...]]]) -> Any:
-    """The data of the file at `path`, from an earlier run if it still counts.
+    """The data of a file of atc-py's own, from an earlier run if it still counts.
 
-    Args:
-        path: a file of atc-py's own; those of users are read each time, for they change.
-        read: returns the data and the files that it comes from.
+    `read` returns the data and the files that it comes from. Files of users are read each time, for
+    they change.
     """
     folder = cache_folder(f"specs-{__version__}") if op_specs_dir() in path.parents else None
     if folder is None:
@@ -108,9 +107,8 @@ ready_for_threads(OpSpec)
 def load_spec(path: str | Path) -> OpSpec:
     """The specification in the file at `path`, whose stem must be that of its operator.
 
-    Raises:
-        AtcError: BAD_SPEC with file, line and column of every fault; FILE_NOT_FOUND or
-            FILE_UNREADABLE where the file cannot be read.
+    BAD_SPEC with file, line and column of every fault; FILE_NOT_FOUND or FILE_UNREADABLE where the
+    file cannot be read.
     """
     file = Path(path)
     data = kept_data(file, partial(_data_of, file))
@@ -126,11 +124,7 @@ def _data_of(file: Path) -> tuple[Any, tuple[Path, ...]]:
 
 
 def read_spec(path: str | Path) -> tuple[OpSpec, Document]:
-    """The specification with its document, whose marks give lines and columns.
-
-    Raises:
-        AtcError: as `load_spec` does.
-    """
+    """The specification with its document, whose marks give lines and columns."""
     file = Path(path)
     document = _with_other_list(_document(_text(file), str(file)), file)
     spec = _specification_of(document)
@@ -146,11 +140,7 @@ def read_spec(path: str | Path) -> tuple[OpSpec, Document]:
 
 
 def parse_spec(text: str, file: str) -> OpSpec:
-    """The specification that `text` holds; `file` is its name in diagnostics.
-
-    Raises:
-        AtcError: BAD_SPEC with file, line and column of every fault.
-    """
+    """The specification that `text` holds; `file` is its name in diagnostics."""
     return _specification_of(_document(text, file))
 
 

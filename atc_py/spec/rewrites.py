@@ -70,11 +70,7 @@ _PERFORMERS: dict[str, list[Callable[..., Any]]] = {}
 
 
 def performs(name: str) -> Callable[[Function], Function]:
-    """Register a function as code of the rewrite `name`; a rewrite may need several.
-
-    Raises:
-        ValueError: no rewrite is called that.
-    """
+    """Register a function as code of the rewrite `name`; a rewrite may need several."""
     if name not in REWRITES:
         raise ValueError(f"no rewrite is called {name!r}; add its words to REWRITES")
 

@@ -23,11 +23,7 @@ _EMPTY = {"", "~", "null"}
 
 
 def read_document(text: str, file: str) -> Document:
-    """The data of one YAML document.
-
-    Raises:
-        AtcError: BAD_SPEC with line and column for whatever is not in the subset.
-    """
+    """The data of one YAML document; BAD_SPEC for whatever is not in the subset."""
     if len(text) > MAX_BYTES:
         message = Text(
             "a specification has at most {max_bytes} characters, found {count}",

@@ -31,17 +31,11 @@ def bind_inputs(
 ) -> dict[str, ValueType]:
     """Types of `inputs`, with dims of `shapes` where the model leaves them open.
 
-    Args:
-        path: the model's file.
-        inputs: its inputs.
-        shapes: what the user gave.
-        suggest: finds shapes to propose; without it every open dim is proposed as 1.
-        nodes: the model's nodes, whose names are not those of inputs.
-        opened: inputs with dims that each run decides, None for these.
+    `suggest` finds shapes to propose, else every open dim is proposed as 1; no input has the name
+    of one of `nodes`; `opened` are inputs with dims that each run decides, None for these.
 
-    Raises:
-        AtcError: with every finding: BAD_INPUT_SHAPE for shapes that fit no input, FREE_DIMENSION
-            for inputs that stay open, BAD_MODEL and BAD_TENSOR for inputs that no shape can fix.
+    An AtcError has every finding: BAD_INPUT_SHAPE for shapes that fit no input, FREE_DIMENSION for
+    inputs that stay open, BAD_MODEL and BAD_TENSOR for inputs that no shape can fix.
     """
     sink = Sink()
     left = {} if opened is None else opened
@@ -64,13 +58,7 @@ def observe_inputs(
     suggest: Callable[[], ShapeAdvice] | None = None,
     nodes: Sequence[OnnxNode] = (),
 ) -> dict[str, ValueType]:
-    """Types of `inputs` as far as they are known, with the dims of `shapes`.
-
-    Args are those of `bind_inputs`.
-
-    Raises:
-        AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
-    """
+    """Types of `inputs` as far as they are known; BAD_INPUT_SHAPE for shapes that fit no input."""
     sink = Sink()
     _check_names(inputs, list(shapes), nodes, sink)
     binder = _Binder(path, inputs, shapes, sink, suggest)
@@ -169,7 +157,6 @@ class _Binder:
             self._check_rank(declared)
 
     def _check_element(self, declared: DeclaredInput) -> None:
-        """Report an input that is not a tensor, has no element type, or one that is not supported."""
         place = self._place(declared)
         if declared.kind:
             message = Text(

@@ -47,11 +47,9 @@ class _Form:
         self._attributes = {attribute.name: attribute for attribute in node.attribute}
 
     def has(self, position: int) -> bool:
-        """True if the node has an input."""
         return bool("".join(self._inputs[position : position + 1]))
 
     def is_set(self, *names: str) -> bool:
-        """True if the node states one of these attributes."""
         return any(name in self._attributes for name in names)
 
     def integer(self, name: str, default: int = 0) -> int:
@@ -149,12 +147,7 @@ FAULTY: Mapping[str, _Fault] = {
 
 
 def fault_of(node: NodeProto, opset: int) -> str:
-    """The fault of the evaluator at this form of a node; "" for none.
-
-    Args:
-        node: the node; the graphs in it are not looked into.
-        opset: version of ONNX's operators that it imports.
-    """
+    """The fault of the evaluator at this form of a node, whose graphs do not count; "" for none."""
     if node.domain not in {"", "ai.onnx"}:
         return ""
     if opset < SINCE.get(node.op_type, 0):
@@ -322,10 +315,7 @@ class SmallResults:
         self._known: dict[Hashable, _Kept] = {}
 
     def key(self, node: OnnxNode, consts: Mapping[str, ConstData], size: int) -> Hashable | None:
-        """All that the results of a node depend on; None if they are not kept.
-
-        `size` is the bytes of the inputs.
-        """
+        """All that results of a node with `size` bytes of inputs depend on; None if not kept."""
         if size > _MOST_BYTES or node.captured:
             return None
         attributes = tuple(attribute.SerializeToString() for attribute in node.proto.attribute)
@@ -345,7 +335,6 @@ class SmallResults:
         }
 
     def put(self, key: Hashable | None, results: Mapping[str, DenseConst]) -> None:
-        """Keep the results of a node, in the order of its outputs."""
         kept = tuple(results.values())
         if key is not None and sum(const.numpy().nbytes for const in kept) <= _MOST_BYTES:
             self._known[key] = kept
@@ -363,7 +352,6 @@ class FoldMemo:
         ] = {}
 
     def get(self, node: OnnxNode, read: Sequence[ConstData]) -> dict[str, ConstData] | None:
-        """The results of a node that read these constants before, else None."""
         entry = self._known.get((node, tuple(map(id, read))))
         return None if entry is None else entry[1]
 

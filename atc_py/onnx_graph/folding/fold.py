@@ -65,20 +65,13 @@ def fold_graph(
 ) -> list[Diagnostic]:
     """Turn what `graph` computes from constants into constants, and work out all types.
 
-    Both are done in turn until nothing changes: known shapes make more to fold. Nodes that no output
-    depends on are taken out.
+    Both are done in turn until nothing changes: known shapes make more to fold. Nodes that no
+    output depends on are taken out. Folding one node may make `limit` bytes, and more, up to
+    SPLAT_LIMIT, where it repeats one value; operators in `held` are not folded.
 
-    Args:
-        graph: the graph.
-        tensors: reads the tensors of attributes.
-        limit: bytes that folding one node may make; more than SPLAT_LIMIT where it repeats one value.
-        held: operators that are not folded, although they could be.
-        memo: results of nodes in earlier folds of this file.
-        strict: raise the first faults, as an AtcError.
-
-    Returns:
-        Faults of branches that are taken; BAD_MODEL and BAD_NODE from inference; FOLD_TOO_LARGE for
-        nodes whose constant, or all constants with it, would be larger than allowed.
+    The faults are those of branches that are taken; BAD_MODEL and BAD_NODE from inference;
+    FOLD_TOO_LARGE for nodes whose constant, or all constants with it, would be larger than allowed.
+    If `strict`, the first are raised.
     """
     folder = _Folder(graph, tensors, limit, held, memo)
     graph.drop_dead_nodes()
@@ -134,11 +127,7 @@ class _Folder:
         self._too_large: dict[OnnxNode, AtcError] = {}
 
     def fold(self) -> bool:
-        """One walk over the nodes; whether anything folded.
-
-        Raises:
-            AtcError: for a branch that is taken.
-        """
+        """One walk over the nodes; whether anything folded. AtcErrors are of a branch taken."""
         graph = self._graph
         changed = False
         is_const = graph.consts.__contains__
@@ -171,7 +160,6 @@ class _Folder:
         return sink.errors
 
     def _may_fold(self, node: OnnxNode) -> bool:
-        """True if a node may be folded, and it did not fail to fold before."""
         if node.domain or node.op_type in self._held:
             return False
         return node not in self._given_up and node not in self._graph.unsound
@@ -385,7 +373,6 @@ def _in_promised_half(array: npt.NDArray[Any], known: ValueType | None) -> npt.N
 
 
 def _has_promised_type(const: ConstData, known: ValueType | None) -> bool:
-    """True if a result is of the type that inference promised."""
     if known is None or dtype_of_element(known.element) is not const.dtype:
         return False
     return known.shape is None or known.shape == const.shape

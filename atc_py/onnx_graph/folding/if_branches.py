@@ -70,7 +70,6 @@ class _BranchWalk:
         return FoldedGraph(self._graph, kept, every, tuple(quantized), chosen)
 
     def _fold(self) -> list[Diagnostic]:
-        """Fold with what is known by now; return the faults."""
         self._news.clear()
         faults = fold_graph(self._graph, self._tensors, self._limit)
         if any(node.is_if for node in self._graph.nodes):
@@ -80,8 +79,7 @@ class _BranchWalk:
     def _walk(self, *, carrying: bool) -> bool:
         """Fold the branches of If nodes in order; return True if one must wait for new types.
 
-        Args:
-            carrying: pass new types on to the nodes that depend on them, so that none must wait.
+        None must wait if `carrying`, which passes new types on to the nodes that depend on them.
         """
         dependent: set[str] = set()
         for node in self._graph.nodes:
@@ -134,11 +132,7 @@ def _fold_branch(
     tensors: TensorReader,
     limit: int,
 ) -> FoldedGraph:
-    """One branch, given what is known around it.
-
-    Raises:
-        AtcError: if it takes inputs, its nodes cannot be ordered, or its tensors cannot be read.
-    """
+    """One branch, given what is known around it."""
     name, proto = branch
     nodes = inner_nodes(proto, node, outer.opsets)
     contents = locate_contents(proto, nodes, tensors, outer.path)

@@ -18,9 +18,8 @@ from atc_py.onnx_graph.rewriting.graph_body import renamed_graph
 def inline_branches(graph: OnnxGraph, tensors: TensorReader) -> bool:
     """Replace the If nodes whose condition is a constant; return True if there were any.
 
-    Raises:
-        AtcError: for constants of a branch whose data is damaged, and BAD_MODEL for its nodes that
-            ONNX does not define so.
+    An AtcError tells damaged constants of a branch, and BAD_MODEL its nodes that ONNX does not
+    define so.
     """
     if not any(node.op_type == "If" for node in graph.nodes):
         return False

@@ -24,8 +24,7 @@ _SLICED_BY_INPUTS = 10
 def plain_result(node: OnnxNode, arrays: Mapping[str, _Array]) -> _Array | None:
     """The result of a node; None for operators and forms that are left to the reference.
 
-    Raises:
-        Exception: what numpy raises for operands that contradict each other.
+    What numpy raises for operands that contradict each other is passed on.
     """
     operands = [arrays[name] if name else None for name in node.input_names]
     present = [operand for operand in operands if operand is not None]

@@ -48,10 +48,8 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 def translate(model: SourceModel, folded: FoldedGraph, tensors: TensorReader) -> FoldedModel:
     """`model` with the tensors and nodes of a graph, and what in them contradicts ONNX.
 
-    Args:
-        model: a model without inputs, outputs and nodes; its faults come first.
-        folded: the graph, inferred and folded as far as it can be.
-        tensors: reads the tensors of attributes.
+    `model` has no inputs, outputs and nodes, and its faults come first; `folded` is inferred and
+    folded as far as it can be.
     """
     sink = Sink()
     translator = _Translator(folded, tensors, sink)

@@ -52,11 +52,7 @@ _GROWTH = 12
 
 
 def onnx_graph_json(path: Path) -> Json:
-    """The graph of an ONNX file; weights in other files stay there.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, FILE_TOO_LARGE, MEMORY_LIMIT, or NOT_ONNX.
-    """
+    """The graph of an ONNX file; weights in other files stay there."""
     data = read_bytes(path, _MOST)
     place = Place(file=str(path))
     require_memory(len(data) * _GROWTH, Text("the JSON text of the model"), place)
@@ -72,10 +68,8 @@ def onnx_graph_json(path: Path) -> Json:
 def message_json(message: Any, dropped: Collection[str] = (), *, enum_names: bool = True) -> Json:
     """A message as JSON values; None for one that has no field to show.
 
-    Args:
-        message: of any type.
-        dropped: names of fields that are left out wherever they stand.
-        enum_names: show enums by name, else by number.
+    Fields named in `dropped` are left out wherever they stand; enums are shown by name, else by
+    number.
     """
     return _Converter(frozenset(dropped), enum_names).message(message, 0)
 
@@ -93,7 +87,6 @@ class _Converter:
         self._enum_names = enum_names
 
     def message(self, message: Any, depth: int) -> Json:
-        """A message as an object, or None."""
         if depth > _DEPTH:
             return None
         shown: dict[str, Any] = {}

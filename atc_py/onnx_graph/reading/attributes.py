@@ -219,7 +219,6 @@ def type_contradiction(node: OnnxNode, dtypes: Sequence[DType | None]) -> Text |
 
 @lru_cache(maxsize=4096)
 def _contradiction(op_type: str, opset: int, dtypes: tuple[DType | None, ...]) -> Text | None:
-    """A sentence on inputs of ONNX's own operator that must share one type, or None."""
     signature = _signature(op_type, opset)
     first: dict[str, tuple[int, DType]] = {}
     for position, dtype in enumerate(dtypes if signature else ()):

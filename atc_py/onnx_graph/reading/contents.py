@@ -45,7 +45,6 @@ class DeclaredInput(msgspec.Struct, frozen=True):
         return "x".join(str(dim) or "?" for dim in self.dims) or "scalar"
 
     def fits(self, shape: Shape) -> bool:
-        """True if `shape` agrees with the declaration."""
         if self.dims is None:
             return True
         return len(self.dims) == len(shape) and all(
@@ -55,11 +54,7 @@ class DeclaredInput(msgspec.Struct, frozen=True):
 
 
 def declared_input(value: ValueInfoProto, place: Place) -> DeclaredInput:
-    """`value` as a graph input; negative dims, which some exporters write, are open.
-
-    Raises:
-        AtcError: NOT_ONNX for a name that is not text.
-    """
+    """`value` as a graph input; negative dims, which some exporters write, are open."""
     name = text_of(value.name, place)
     kind = value.type.WhichOneof("value")
     if kind not in {None, "tensor_type"}:
@@ -105,9 +100,8 @@ def locate_contents(
 ) -> Contents:
     """The places of the data of all tensors of `graph`, whose `nodes` are in the file's order.
 
-    Raises:
-        AtcError: with every finding about a tensor: BAD_TENSOR, EXTERNAL_DATA_MISSING,
-            EXTERNAL_DATA_OUTSIDE; BAD_MODEL for sparse initializers.
+    An AtcError has every finding about a tensor: BAD_TENSOR, EXTERNAL_DATA_MISSING,
+    EXTERNAL_DATA_OUTSIDE; BAD_MODEL for sparse initializers.
     """
     locator = _Locator(tensors, path)
     for tensor in graph.initializer:
@@ -297,11 +291,7 @@ def _check_producers(
 
 
 def sort_nodes(nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
-    """`nodes` with producers first, the file's order kept where it can be.
-
-    Raises:
-        AtcError: BAD_MODEL if the nodes form a cycle.
-    """
+    """`nodes` with producers first, the file's order kept if it can be; BAD_MODEL for a cycle."""
     if _are_sorted(nodes):
         return list(nodes)
     producers = {name: node for node in nodes for name in node.writes}

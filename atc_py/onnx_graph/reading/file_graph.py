@@ -23,18 +23,13 @@ _MOST_ITEMS, _MOST_TEXT = 16, 200
 
 
 def read_file_graph(path: Path, dims: Mapping[str, Dims]) -> FileGraph:
-    """The graph of the model in a file, which is not surveyed for it.
-
-    Raises:
-        AtcError: the file cannot be read.
-    """
+    """The graph of the model in a file, which is not surveyed for it."""
     return file_graph_of(read_model(path, lenient=True), None, dims)
 
 
 def file_graph_of(
     file: OnnxFile, model: SourceModel | None, dims: Mapping[str, Dims] | None = None
 ) -> FileGraph:
-    """The graph of a file."""
     values = {name: SourceTensor(name, "", known) for name, known in (dims or {}).items()}
     values |= ((known.name, known) for known in _values(file, model))
     constants = {_text(tensor.name) for tensor in file.proto.graph.initializer}

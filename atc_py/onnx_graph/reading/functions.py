@@ -40,9 +40,8 @@ class _Size(NamedTuple):
 def inline_functions(model: ModelProto, path: Path) -> ModelProto:
     """The model with the functions that it defines inlined where they are called.
 
-    Raises:
-        AtcError: BAD_MODEL where a function calls itself, where calls would expand to more than the
-            limits of this module, or where onnx cannot put a function in.
+    BAD_MODEL where a function calls itself, where calls would expand to more than the limits of
+    this module, or where onnx cannot put a function in.
     """
     from onnx import inliner
 

@@ -54,12 +54,10 @@ class OnnxHistory:
 
 @cache
 def history() -> OnnxHistory:
-    """The operators of the installed onnx."""
     return OnnxHistory()
 
 
 def _definitions(op_type: str) -> Sequence[Any]:
-    """The definitions that onnx has of an operator, oldest first."""
     import onnx
 
     definitions: list[Any] = []

@@ -30,11 +30,7 @@ class MappedFile:
     __slots__ = ("data", "size")
 
     def __init__(self, path: Path) -> None:
-        """Map the file at `path`.
-
-        Raises:
-            OSError: it is not there, not a regular file, or must not be read.
-        """
+        """Map the file; OSError if it is not there, not regular, or must not be read."""
         self.data = map_regular(path)
         self.size = len(self.data)
 
@@ -75,7 +71,6 @@ class MappedConst:
         return np.frombuffer(self._file.data, dtype, count, self._start).reshape(self.shape)
 
     def release(self) -> None:
-        """Give the pages back to the system."""
         self._file.release(self._start, element_count(self.shape) * self.dtype.itemsize)
 
     def reshaped(self, shape: Shape) -> MappedConst:
@@ -84,12 +79,7 @@ class MappedConst:
 
 
 def open_model_file(path: Path) -> MappedFile:
-    """The file at `path`, mapped.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND if it does not exist, FILE_UNREADABLE if it must not be read
-            or is a pipe or a device.
-    """
+    """The file, mapped; FILE_NOT_FOUND, or FILE_UNREADABLE for pipes and devices, too."""
     check_name(path)
     with reading_errors(path):
         return MappedFile(path)
@@ -97,11 +87,7 @@ def open_model_file(path: Path) -> MappedFile:
 
 @contextmanager
 def reading_errors(path: Path) -> Iterator[None]:
-    """Turn the system's errors while reading the file at `path` into coded errors.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND if it does not exist, FILE_UNREADABLE if it must not be read.
-    """
+    """Turn the system's errors while reading a file into FILE_NOT_FOUND or FILE_UNREADABLE."""
     try:
         yield
     except OSError as error:
@@ -134,10 +120,9 @@ class ExternalFiles:
     def locate(self, entries: Mapping[str, str], wanted: int, place: Place) -> ByteRange:
         """The place of a tensor of `wanted` bytes, by its external_data entries.
 
-        Raises:
-            AtcError: EXTERNAL_DATA_OUTSIDE for a file that is not in the model's folder,
-                EXTERNAL_DATA_MISSING for one that is not there or too short, BAD_TENSOR for
-                entries that make no sense or a length other than `wanted`.
+        EXTERNAL_DATA_OUTSIDE for a file that is not in the model's folder, EXTERNAL_DATA_MISSING
+        for one that is not there or too short, BAD_TENSOR for entries that make no sense or a
+        length other than `wanted`.
         """
         location = entries.get("location", "")
         if not location:
@@ -207,7 +192,6 @@ class ExternalFiles:
 
 
 def number_entry(entries: Mapping[str, str], key: str, default: int, place: Place) -> int:
-    """The whole number under `key`."""
     text = entries.get(key)
     if text is None:
         return default

@@ -15,11 +15,7 @@ from atc_py.text import Text
 
 
 def text_of(value: str | bytes, place: Place) -> str:
-    """`value`, which must be text.
-
-    Raises:
-        AtcError: NOT_ONNX where it is not UTF-8; names in ONNX files are.
-    """
+    """`value`, which must be text: names in ONNX files are UTF-8. Else NOT_ONNX is raised."""
     if isinstance(value, bytes):
         raise NOT_ONNX.error(
             Text("the name {value} is not UTF-8", value=repr(value[:40])), place=place
@@ -28,11 +24,6 @@ def text_of(value: str | bytes, place: Place) -> str:
 
 
 def texts_of(values: Iterable[str | bytes], place: Place) -> tuple[str, ...]:
-    """All of `values`, each of which must be text.
-
-    Raises:
-        AtcError: NOT_ONNX where one is not UTF-8.
-    """
     texts = tuple(values)
     if not are_texts(texts):
         return tuple(text_of(value, place) for value in texts)
@@ -40,26 +31,17 @@ def texts_of(values: Iterable[str | bytes], place: Place) -> tuple[str, ...]:
 
 
 def are_texts(values: tuple[str | bytes, ...]) -> bool:
-    """True if all of `values` are text."""
     return bytes not in map(type, values)
 
 
 def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list[OnnxNode]:
-    """The nodes of `proto`, in the file's order.
-
-    Raises:
-        AtcError: NOT_ONNX for names that are not text.
-    """
+    """The nodes of `proto`, in the file's order."""
     reader = _Reader(opsets, str(path))
     return [reader.node(index, node) for index, node in enumerate(proto.node)]
 
 
 def inner_nodes(proto: GraphProto, outer: OnnxNode, opsets: Mapping[str, int]) -> list[OnnxNode]:
-    """The nodes of a subgraph of `outer`; they have the index of `outer`.
-
-    Raises:
-        AtcError: NOT_ONNX for names that are not text.
-    """
+    """The nodes of a subgraph of `outer`; they have the index of `outer`."""
     reader = _Reader(opsets, str(Path(outer.place.file or "")))
     return [reader.node(outer.index, node) for node in proto.node]
 
@@ -77,7 +59,6 @@ class _Reader:
         self._known: dict[Hashable, OnnxNode] = {}
 
     def node(self, index: int, proto: NodeProto) -> OnnxNode:
-        """The node that a message is."""
         data = proto.SerializePartialToString()
         try:
             inputs, outputs, name, start = _names(data)
@@ -140,9 +121,7 @@ _ONE_BYTE = 0x7F
 def _names(data: bytes) -> tuple[tuple[str, ...], tuple[str, ...], str, int]:
     """Inputs, outputs and name of a node's message, and the place after them.
 
-    Raises:
-        IndexError: the message ends there.
-        UnicodeDecodeError: a name is not UTF-8.
+    IndexError where the message ends there, UnicodeDecodeError for a name that is not UTF-8.
     """
     at = 0
     names: list[list[str]] = []
@@ -221,11 +200,7 @@ def nodes_within(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
 
 
 def captured_names(node: NodeProto, place: Place) -> tuple[str, ...]:
-    """The names that the graphs inside of a node take from around it, each once.
-
-    Raises:
-        AtcError: NOT_ONNX for names that are not text.
-    """
+    """The names that the graphs inside of a node take from around it, each once."""
     if not node.attribute:
         return ()
     names = (name for graph in subgraphs(node) for name in _captured(graph, place))

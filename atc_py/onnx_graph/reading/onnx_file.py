@@ -69,11 +69,6 @@ class OnnxFile(msgspec.Struct, frozen=True):
         return ((node.name, tuple(node.output_names)) for node in self.nodes)
 
     def refuse_faults(self) -> None:
-        """Refuse a model that breaks ONNX's structural rules.
-
-        Raises:
-            AtcError: with every fault.
-        """
         if self.faults:
             raise AtcError(*self.faults)
 
@@ -92,17 +87,14 @@ class OnnxFile(msgspec.Struct, frozen=True):
     ) -> FoldedModel:
         """The model with static inputs, inferred types and folded constants.
 
-        Args:
-            input_shapes: dims of inputs that the model leaves open, by name.
-            limit: bytes that folding one node may make.
-            quant_bias: the convention of biases of int8 layers; None to use the file's.
-            suggest: finds shapes to propose where some are missing or do not fit.
-            memo: results of nodes in earlier folds of this file, and of later ones.
-            opened: inputs with dims that each run decides, None for these.
+        `input_shapes` are dims of inputs that the model leaves open, and `suggest` finds some to
+        propose where they are missing or do not fit; `limit` is the bytes that folding one node may
+        make; `quant_bias` is the convention of biases of int8 layers, None to use the file's;
+        `memo` has results of nodes in earlier folds of this file, and of later ones; `opened` are
+        inputs with dims that each run decides, None for these.
 
-        Raises:
-            AtcError: BAD_INPUT_SHAPE, FREE_DIMENSION, BAD_MODEL, BAD_NODE, BAD_TENSOR or
-                FOLD_TOO_LARGE.
+        An AtcError has BAD_INPUT_SHAPE, FREE_DIMENSION, BAD_MODEL, BAD_NODE, BAD_TENSOR or
+        FOLD_TOO_LARGE.
         """
         self.refuse_faults()
         convention = self.bias_convention(quant_bias)
@@ -157,12 +149,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
     def graph(
         self, inputs: dict[str, ValueType], convention: BiasConvention | None = None
     ) -> OnnxGraph:
-        """A working graph of the file, its inputs of the types given.
-
-        Args:
-            inputs: types by name.
-            convention: how biases of int8 layers are read.
-        """
+        """A working graph of the file; `convention` says how biases of int8 layers are read."""
         return OnnxGraph(
             path=self.path,
             opsets=self.opsets,
@@ -199,14 +186,8 @@ def surveyed(
 ) -> FoldedModel:
     """The survey of the model in `file`; dims that the model leaves open stay open.
 
-    Args:
-        file: read leniently, so that a model that breaks ONNX's rules can be looked at, too.
-        input_shapes: dims of inputs that the model leaves open, by name.
-        quant_bias: the convention of biases of int8 layers; None to use the file's.
-        suggest: finds shapes to propose where those given do not fit.
-
-    Raises:
-        AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
+    `file` is read leniently, so that a model that breaks ONNX's rules can be looked at, too. Other
+    arguments are those of `OnnxFile.fold`; BAD_INPUT_SHAPE for shapes that fit no input.
     """
     inputs = observe_inputs(file.path, file.inputs, input_shapes, suggest, file.nodes)
     convention = file.bias_convention(quant_bias)

@@ -59,17 +59,13 @@ _NEAREST = 3
 def read_model(path: Path, *, lenient: bool = False, data: bytes | None = None) -> OnnxFile:
     """The model in the file at `path`; its weights stay where they are.
 
-    Args:
-        path: the file.
-        data: the model's bytes, if they are not in the file; `path` is its name then, and weights in
-            other files are in that folder.
-        lenient: keep a model that breaks ONNX's structural rules, as far as it still is a graph;
-            what it breaks is then in `faults`.
+    `data` is the model's bytes, if they are not in the file; `path` is its name then, and weights
+    in other files are in that folder. If `lenient`, a model that breaks ONNX's structural rules is
+    kept as far as it still is a graph, with what it breaks in `faults`.
 
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE; NOT_ONNX for bytes that are not a model; BAD_MODEL
-            for one that breaks ONNX's structural rules; BAD_TENSOR, EXTERNAL_DATA_MISSING and
-            EXTERNAL_DATA_OUTSIDE for its tensors. Findings of one kind come all together.
+    An AtcError has FILE_NOT_FOUND, FILE_UNREADABLE; NOT_ONNX for bytes that are not a model;
+    BAD_MODEL for one that breaks ONNX's structural rules; BAD_TENSOR, EXTERNAL_DATA_MISSING and
+    EXTERNAL_DATA_OUTSIDE for its tensors. Findings of one kind come all together.
     """
     file = open_model_file(path) if data is None else MappedFile.holding(data)
     slimmed = _without_large_tensors(file, path)
@@ -218,8 +214,7 @@ def _opsets(model: ModelProto, path: Path) -> dict[str, int]:
 def with_user_ends(file: OnnxFile, options: CompileOptions) -> OnnxFile:
     """`file` with the outputs that options name, and inputs that take the shapes they give.
 
-    Raises:
-        AtcError: NOT_IN_MODEL and BAD_OPTION for outputs that the model does not have.
+    NOT_IN_MODEL and BAD_OPTION for outputs that the model does not have.
     """
     file = _with_outputs(file, options.out_nodes)
     if not options.replace_shapes:

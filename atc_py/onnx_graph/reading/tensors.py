@@ -92,7 +92,6 @@ def dtype_of_element(number: int) -> DType | None:
 
 
 def element_of_dtype(dtype: DType) -> int:
-    """ONNX's number of `dtype`."""
     return _NUMBERS[dtype]
 
 
@@ -130,9 +129,8 @@ def output_fault(graph: OnnxGraph, name: str, dtype: DType) -> Diagnostic | None
 def tensor_shape(tensor: TensorProto, place: Place) -> Shape:
     """The tensor's dims.
 
-    Raises:
-        AtcError: BAD_TENSOR if one is negative, if there are more than MAX_RANK, or if
-            numpy can have no such array, not even an empty one.
+    BAD_TENSOR if one is negative, if there are more than MAX_RANK, or if numpy can have no such
+    array, not even an empty one.
     """
     shape = tuple(tensor.dims)
     if len(shape) > MAX_RANK:
@@ -154,12 +152,7 @@ def tensor_shape(tensor: TensorProto, place: Place) -> Shape:
 
 
 def decode_inline(tensor: TensorProto, place: Place) -> npt.NDArray[Any]:
-    """The array whose data stands in the message itself.
-
-    Raises:
-        AtcError: BAD_TENSOR for a dtype that is not supported, or data that does not fit it or
-            the shape.
-    """
+    """The array in the message itself; BAD_TENSOR for other dtypes, and data that do not fit."""
     dtype, shape = _type_of(tensor, place)
     if tensor.HasField("raw_data"):
         raw = tensor.raw_data
@@ -233,11 +226,7 @@ class TensorReader:
         return DenseConst(np.ndarray(shape, dtype.numpy, raw))
 
     def const(self, tensor: TensorProto, place: Place) -> ConstData:
-        """The tensor as a constant; large data stays in its file.
-
-        Raises:
-            AtcError: BAD_TENSOR, EXTERNAL_DATA_MISSING or EXTERNAL_DATA_OUTSIDE.
-        """
+        """The tensor as a constant; large data stays in its file."""
         entries, markers = self._entries(tensor, place)
         if markers:
             return self._cut_tensor(tensor, len(tensor.external_data), markers[0], place)
@@ -248,11 +237,7 @@ class TensorReader:
         return _mapped_const(span.file, span.start, dtype, shape)
 
     def elsewhere(self, tensor: TensorProto, place: Place) -> Elsewhere | None:
-        """The place of the data of a tensor of any dtype outside the message itself.
-
-        Raises:
-            AtcError: BAD_TENSOR, EXTERNAL_DATA_MISSING or EXTERNAL_DATA_OUTSIDE.
-        """
+        """The place of the data of a tensor of any dtype outside the message itself."""
         entries, markers = self._entries(tensor, place)
         if markers:
             cut = self._slimmed.cuts[int(markers[0].removeprefix(self._slimmed.token))]
@@ -364,12 +349,9 @@ def known_type(graph: OnnxGraph, name: str) -> ValueType | None:
 
 
 def dense_array(sparse: SparseTensorProto) -> NDArray[Any]:
-    """A sparse tensor with its zeros.
+    """A sparse tensor with its zeros; positions are linear, or one number an axis in each row.
 
-    Positions are linear, or one number an axis in each row.
-
-    Raises:
-        ValueError: it would be too large, or positions do not fit the values or the dims.
+    ValueError: it would be too large, or positions do not fit the values or the dims.
     """
     from onnx import numpy_helper
 

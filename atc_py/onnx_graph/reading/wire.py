@@ -86,11 +86,8 @@ def cut_large_data(
 ) -> Slimmed:
     """The ModelProto in `buffer` without tensor data of `threshold` bytes or more.
 
-    `token` is what markers start with; `most` bytes may be left.
-
-    Raises:
-        WireError: the bytes break the wire format.
-        WireSizeError: too much is left, or there are more than MOST_FIELDS fields.
+    `token` is what markers start with; `most` bytes may be left. WireSizeError if more are, or if
+    there are more than MOST_FIELDS fields; WireError for bytes that break the wire format.
     """
     slimmer = _Slimmer(buffer, token, threshold, most)
     data = slimmer.message(_Kind.MODEL, 0, len(buffer), 0)
@@ -112,11 +109,7 @@ class _Slimmer:
         self.result = Slimmed(b"", token)
 
     def check_size(self, size: int) -> None:
-        """Refuse too many bytes beside the data that is cut out.
-
-        Raises:
-            WireSizeError: they are too many.
-        """
+        """Refuse too many bytes beside the data that is cut out."""
         if size > self._most:
             raise WireSizeError(
                 Text(

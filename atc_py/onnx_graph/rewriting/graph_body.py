@@ -29,13 +29,11 @@ def function_body(
 ) -> OnnxGraph | None:
     """The graph that ONNX defines `node` as; None where it has no body.
 
-    Nor has it one where an input is absent before another and the body depends on the inputs' types.
-    Inputs and outputs of the node keep their names, absent outputs get one.
+    Nor has it one where an input is absent before another and the body depends on the inputs'
+    types. Inputs and outputs of the node keep their names, absent outputs get one.
 
-    Args:
-        node: a node of ONNX's own domain, all present inputs of known dtype and rank.
-        attributes: those of the node, and the defaults of the others.
-        tensors: reads the body's constants.
+    `node` is of ONNX's own domain, all present inputs of known dtype and rank; `attributes` are its
+    own, and the defaults of the others; `tensors` reads the body's constants.
     """
     inputs = [tensor.name if tensor is not None else "" for tensor in node.inputs]
     while inputs and not inputs[-1]:
@@ -81,9 +79,8 @@ def inner_graph(
 ) -> OnnxGraph:
     """A graph inside of a node, or one that stands for it; values of Constant are its constants.
 
-    Raises:
-        AtcError: for tensors that cannot be held or whose data is damaged.
-        ValueError: constants are no plain tensors.
+    An AtcError tells tensors that cannot be held or whose data is damaged, a ValueError other
+    constants than plain tensors.
     """
     path = Path(node.place.file or "")
     read = inner_nodes(proto, node, opsets)
@@ -222,10 +219,8 @@ def renamed_graph(
 ) -> onnx.GraphProto:
     """A copy of a graph in which every value that it defines has a name of its own.
 
-    Args:
-        graph: the graph.
-        names: new names of values around it, by the old ones; others keep theirs.
-        fresh: returns an unused name, given a base.
+    `names` are new names of values around it, by the old ones, and others keep theirs; `fresh`
+    returns an unused name, given a base.
     """
     copy = onnx.GraphProto()
     copy.CopyFrom(graph)

@@ -80,13 +80,11 @@ class TensorPart:
 
     @property
     def size(self) -> int:
-        """Number of bytes that `write` will write."""
         if self.data is None:
             return len(self.head)
         return len(self.head) + len(self._opening(self.data)) + self.data.size
 
     def write(self, out: ByteSink) -> None:
-        """Write the tensor, its data within it."""
         out.write(self.head)
         if self.data is not None:
             out.write(self._opening(self.data))
@@ -116,7 +114,6 @@ class NodePart:
     size: int
 
     def write(self, out: ByteSink) -> None:
-        """Write the node, its tensors within it."""
         out.write(whole_node(self.proto, self.tensors, self.place).SerializeToString())
 
 
@@ -128,7 +125,6 @@ class _Stored:
 
     @property
     def size(self) -> int:
-        """Number of bytes of the data."""
         return self.found.span.size
 
     def write(self, out: ByteSink) -> None:
@@ -148,11 +144,10 @@ class _Made:
 
     @property
     def size(self) -> int:
-        """Number of bytes of the data."""
         return element_count(self.const.shape) * self.const.dtype.itemsize
 
     def write(self, out: ByteSink) -> None:
-        """Write it; ONNX's order of bytes is the little-endian one."""
+        """Write the data; ONNX's order of bytes is the little-endian one."""
         array = np.asarray(self.const.numpy())
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)
         out.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
@@ -160,11 +155,7 @@ class _Made:
 
 
 def stored_tensor(tensor: TensorProto, tensors: TensorReader, place: Place) -> TensorPart:
-    """A tensor of the file that was read, unchanged.
-
-    Raises:
-        AtcError: its data is not where the file says.
-    """
+    """A tensor of the file that was read, unchanged."""
     elsewhere = tensors.elsewhere(tensor, place)
     if elsewhere is None:
         return TensorPart(tensor.SerializeToString())
@@ -175,18 +166,13 @@ def stored_tensor(tensor: TensorProto, tensors: TensorReader, place: Place) -> T
 
 
 def new_tensor(name: str, const: ConstData) -> TensorPart:
-    """A constant as a tensor of the name given."""
     number = element_of_dtype(const.dtype)
     head = TensorProto(name=name, data_type=number, dims=const.shape)
     return TensorPart(head.SerializeToString(), _Made(const))
 
 
 def node_part(proto: NodeProto, tensors: TensorReader, place: Place) -> Part:
-    """A node of the file that was read, or a new one.
-
-    Raises:
-        AtcError: the data of a tensor in it is not where the file says.
-    """
+    """A node of the file that was read, or a new one."""
     if not any(tensors.elsewhere(tensor, place) for tensor in _tensors_of(proto)):
         return TensorPart(proto.SerializeToString())
     return NodePart(proto, tensors, place, whole_node(proto, tensors, place).ByteSize())
@@ -271,7 +257,6 @@ class ModelMessage:
         return self.size > INLINE_LIMIT
 
     def move_weights(self, location: str) -> None:
-        """Move the data of weights to the file called `location`."""
         offset = 0
         for position, part in enumerate(self.weights):
             if part.data is None or part.data.size < LEAST_EXTERNAL:
@@ -292,13 +277,8 @@ class ModelMessage:
     def save(self, output: Path, data: Path | None) -> int:
         """Write the model to `output`, and its weights to `data` unless that is None.
 
-        Each file appears whole or not at all.
-
-        Returns:
-            Bytes written.
-
-        Raises:
-            AtcError: CANNOT_WRITE.
+        Each file appears whole or not at all, or CANNOT_WRITE is raised. Returned are the bytes
+        written.
         """
         if data is not None:
             self.move_weights(data.name)

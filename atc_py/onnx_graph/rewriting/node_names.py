@@ -14,18 +14,9 @@ from atc_py.onnx_graph.rewriting.onnx_writer import write_onnx
 def write_with_names(file: OnnxFile, output: Path, *, external: bool = False) -> int:
     """Write `file`, read for this alone, with a name of its own for each node.
 
-    A node without a name, or with one that an earlier node has, gets its operator and a number.
-
-    Args:
-        file: the model, whose messages are changed.
-        output: the file to write.
-        external: put weights into a file beside the model.
-
-    Returns:
-        The number of nodes that got another name.
-
-    Raises:
-        AtcError: as `write_onnx` does.
+    A node without a name, or with one that an earlier node has, gets its operator and a number; the
+    messages of `file` are changed. Returned is how many got another name. If `external`, weights go
+    into a file beside the model.
     """
     nodes = [*nodes_within(node.proto for node in sorted(file.nodes, key=lambda node: node.index))]
     taken, number, count = {node.name for node in nodes}, 0, 0

@@ -53,10 +53,8 @@ def in_parser_form(
 ) -> list[OnnxNode]:
     """The nodes of a model, each in the form that the parser takes.
 
-    Args:
-        nodes: in the order in which they are written.
-        inputs: names of the model's inputs.
-        types: finds the types of values within branches; it is asked where a default needs them.
+    `nodes` come in the order in which they are written, `inputs` are names of the model's; `types`
+    finds the types of values within branches, and is asked where a default needs them.
     """
     return _Form(nodes, inputs, types).nodes()
 

@@ -28,10 +28,8 @@ def is_short(
 ) -> bool:
     """True if all dims are known, and data and work are small; others' operators are not known.
 
-    Args:
-        piece: what is to run.
-        inputs: what is fed, with its dims; all that the piece reads is among them.
-        nodes: those of the piece with what is known of their values.
+    `inputs` are fed, with their dims, and all that the piece reads is among them; `nodes` are those
+    of the piece with what is known of their values.
     """
     if not inputs.keys() >= {*piece.reads} or piece.constant_bytes > _MOST_WEIGHTS:
         return False

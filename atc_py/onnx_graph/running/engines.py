@@ -28,14 +28,9 @@ _SMALL = 2**16
 
 
 def require_engine_memory(model: onnx.ModelProto, kept: Collection[str] | None) -> None:
-    """Refuse a model whose values take more than the memory limit.
+    """Refuse a model, its inputs typed, whose values take more than the memory limit.
 
-    Args:
-        model: the nodes; its inputs are typed.
-        kept: the results that the engine keeps; None where it keeps all until the end.
-
-    Raises:
-        AtcError: MEMORY_LIMIT.
+    `kept` are the results that the engine keeps; None where it keeps all until the end.
     """
     sizes = _sizes(model)
     constants = {tensor.name for tensor in model.graph.initializer}
@@ -114,15 +109,8 @@ def start_onnxruntime(
 ) -> NodeEngine:
     """Onnxruntime without optimizations, which would remove results.
 
-    Args:
-        model: the nodes.
-        writes: the results.
-        threads: threads within a node; 0 for as many as this work may use. Starting them takes far
-            longer than a small model does.
-
-    Raises:
-        ValueError: onnxruntime would end the process.
-        AtcError: MEMORY_LIMIT where its values take too much.
+    `threads` work within a node; 0 for as many as this work may use. Starting them takes far longer
+    than a small model does. ValueError where onnxruntime would end the process.
     """
     import onnxruntime
 
@@ -149,12 +137,7 @@ def start_onnxruntime(
 
 
 def start_onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> NodeEngine:
-    """The reference evaluator of onnx.
-
-    Raises:
-        ValueError: it gets a node wrong.
-        AtcError: MEMORY_LIMIT where its values take too much.
-    """
+    """The reference evaluator of onnx; ValueError for a node that it gets wrong."""
     from onnx.reference import ReferenceEvaluator
 
     from atc_py.onnx_graph.running.evaluator_operators import own_operators
@@ -222,7 +205,6 @@ def _refuse_crash(node: onnx.NodeProto, opset: int) -> None:
 
 
 def _is_finite(array: NDArray[Any]) -> bool:
-    """True if no element is NaN or infinite."""
     if array.dtype.kind not in "fV":
         return True
     return bool(np.isfinite(array.astype(np.float32)).all())

@@ -26,7 +26,6 @@ class BatchNormalization(OpRun):
         epsilon: float = 1e-5,
         **_attributes: object,
     ) -> tuple[NDArray[Any]]:
-        """The results."""
         apart = any(
             attribute.name == "spatial" and not attribute.i
             for attribute in self.onnx_node.attribute
@@ -69,11 +68,6 @@ class MeanVarianceNormalization(OpRun):
     """Normalization over axes; the body that ONNX defines it as has float32 among 16-bit floats."""
 
     def _run(self, x: NDArray[Any], *, axes: Sequence[int] = (0, 2, 3)) -> tuple[NDArray[Any]]:
-        """The results.
-
-        Raises:
-            ValueError: X does not have one of the axes.
-        """
         wide = x.astype(np.result_type(x.dtype, np.float32) if x.dtype.kind == "f" else np.float32)
         along = tuple({normalize_axis(axis, x.ndim) for axis in axes})  # some may be named twice
         away = wide - wide.mean(axis=along, keepdims=True)
@@ -148,7 +142,6 @@ class Softmax(_Flattening):
     """Softmax of flattened axes."""
 
     def _of_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Exponentials that add up to 1 in each row."""
         powers = np.exp(rows - rows.max(axis=1, keepdims=True))
         shares: NDArray[Any] = powers / powers.sum(axis=1, keepdims=True)
         return shares

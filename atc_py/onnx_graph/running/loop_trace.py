@@ -36,14 +36,9 @@ def trace_loop(  # noqa: PLR0913  (a Loop and what is known of it)
 ) -> LoopTrace | None:
     """The steps of a Loop; None if values of a run decide them or what is asked for.
 
-    Args:
-        body: the body.
-        tensors: reads the tensors of its nodes.
-        known: constants around it that the body reads, by name.
-        start: data of the states before the first step; None for those that are not constant.
-        most: largest number of steps that counts.
-        condition: the condition before the first step.
-        wanted: values of the body.
+    `known` are constants around the body that it reads, by name; `start` has data of the states
+    before the first step, None for those that are not constant; `condition` counts before that
+    step; `most` is the largest number of steps that counts, and `wanted` are values of the body.
     """
     decided = _deciding_part(body, known, [state is not None for state in start], wanted)
     if decided is None:

@@ -65,7 +65,6 @@ class Piece:
     _engines: dict[str, NodeEngine | Exception] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Gather what the nodes read from around them."""
         made = {name for node in self.nodes for name in node.writes}
         read = dict.fromkeys(name for node in self.nodes for name in node.reads)
         read.update(dict.fromkeys(self.writes))
@@ -80,15 +79,10 @@ class Piece:
 
     @property
     def constant_bytes(self) -> int:
-        """The size of the constants together."""
         return sum(map(constant_bytes, self.constants.values()))
 
     def run(self, feeds: Mapping[str, NDArray[Any]], engine: str) -> Feeds:
-        """The results that are tensors.
-
-        Raises:
-            NotRunError: the engine does not run the nodes, or not on these data.
-        """
+        """The results that are tensors; NotRunError if the engine does not run on these data."""
         missing = next((name for name in self.reads if name not in feeds), None)
         if missing is not None:
             raise NotRunError(Text("there are no data for {name}", name=repr(missing)))
@@ -112,10 +106,7 @@ class Piece:
                 const.release()
 
     def with_constants(self, changed: Callable[[NDArray[Any]], NDArray[Any]]) -> Piece:
-        """The same nodes with other float constants.
-
-        `changed` returns the data in place of those of a constant.
-        """
+        """The same nodes with float constants that `changed` makes of the data of theirs."""
         return Piece(
             self.nodes, changed_floats(self.constants, changed), self.writes, self.settings
         )
@@ -157,7 +148,6 @@ class Piece:
 
     @property
     def whole_nodes(self) -> Sequence[onnx.NodeProto]:
-        """The nodes with the data of their tensors."""
         whole = [whole_node(node.proto, self.settings.tensors, node.place) for node in self.nodes]
         for proto in whole if not self.settings.named else ():
             proto.name = ""

@@ -56,7 +56,6 @@ class Given(msgspec.Struct, frozen=True):
 
     @property
     def rank(self) -> int:
-        """Number of axes."""
         return len(self.dims)
 
     def __str__(self) -> str:
@@ -67,11 +66,7 @@ Inputs: TypeAlias = "Sequence[Given | None]"
 
 
 def custom_results(op_type: str, inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Dtype and dims of each output of a node of one of CUSTOM_RESULTS.
-
-    Raises:
-        ContradictionError: there is no result for such inputs and attributes.
-    """
+    """Dtype and dims of each output of a node of one of CUSTOM_RESULTS."""
     return CUSTOM_RESULTS[op_type](inputs, attributes)
 
 

@@ -73,18 +73,12 @@ def infer_types(
     onnx refuses the graph, it is inferred node by node, without what onnx knows of the values of
     computed shapes; results of a node that contradicts itself stay unknown.
 
-    Args:
-        graph: the graph.
-        fold: folds the graph by the types known so far, and returns True if that changed it. It is
-            called before each run that would find more: nodes that it takes out need no types.
-        strict: raise the first faults, in the words of the whole graph's inference.
+    `fold` folds the graph by the types known so far, and returns True if that changed it. It is
+    called before each run that would find more: nodes that it takes out need no types.
 
-    Returns:
-        The faults: BAD_MODEL for every node that contradicts itself; where none alone does, BAD_MODEL
-        for what onnx says of the graph, or BAD_NODE for results that would have a negative dim.
-
-    Raises:
-        AtcError: with faults, if `strict`.
+    The faults are BAD_MODEL for every node that contradicts itself; where none alone does,
+    BAD_MODEL for what onnx says of the graph, or BAD_NODE for results that would have a negative
+    dim. If `strict`, the first are raised, in the words of the whole graph's inference.
     """
     try:
         faults = _infer_whole(graph, fold)
@@ -104,9 +98,8 @@ def infer_types(
 def _infer_whole(graph: OnnxGraph, fold: Callable[[], bool] | None) -> list[Diagnostic] | None:
     """Infer the whole graph again and again until nothing more comes of it.
 
-    Returns:
-        What is wrong with nodes although onnx infers them; None where the runs that the graph may
-        have are used up.
+    Returned is what is wrong with nodes although onnx infers them; None where the runs that the
+    graph may have are used up.
     """
     pinned = dict(graph.pinned)
     hints = _hints(graph)
@@ -226,11 +219,9 @@ def _contradiction(asked: Question) -> Text | None:
 
 
 def infer_between(graph: OnnxGraph, nodes: Iterable[OnnxNode]) -> None:
-    """Update the types of what some nodes compute to what is now known of their inputs.
+    """Update the types of what `nodes` compute to what is now known of their inputs.
 
-    Args:
-        graph: the graph.
-        nodes: those of its nodes whose inputs have become known better, producers first.
+    Producers come first among these nodes of the graph.
     """
     for node in nodes:
         for name in node.writes:

@@ -72,11 +72,7 @@ class _Kinds:
                 self._labels[name] = const.dtype, const.shape, const.numpy().tobytes()
 
     def knows(self, node: OnnxNode) -> bool:
-        """True if a node is of a known kind; its results then have types.
-
-        Raises:
-            KeyError: it reads what nothing makes.
-        """
+        """True if a node is of a known kind; its results then have types."""
         found = self._results.get(self._key(node))
         if found is None:
             return False
@@ -86,12 +82,7 @@ class _Kinds:
         return True
 
     def learn(self, nodes: Sequence[OnnxNode], infer: Callable[[OnnxGraph], _Types]) -> None:
-        """Infer some nodes, and keep their kinds.
-
-        Raises:
-            AtcError: onnx makes no sense of them.
-            LookupError: the whole graph must be inferred.
-        """
+        """Infer some nodes, and keep their kinds; LookupError if that takes the whole graph."""
         consts = self._graph.consts
         if not all(map(self._is_local, nodes)):
             raise LookupError

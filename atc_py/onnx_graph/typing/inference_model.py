@@ -251,11 +251,7 @@ def dims_below_zero(proto: TypeProto) -> list[int]:
 
 
 def refuse_negative_dims(graph: OnnxGraph, negative: Mapping[str, Sequence[int]]) -> None:
-    """Refuse the nodes whose results would have negative dims.
-
-    Raises:
-        AtcError: BAD_NODE for the first of them; what comes after it is of no use.
-    """
+    """Raise BAD_NODE for the first node with such results; what comes after it is of no use."""
     for node in graph.nodes:
         for name in node.writes:
             if name in negative:
@@ -274,15 +270,9 @@ def refuse_negative_dims(graph: OnnxGraph, negative: Mapping[str, Sequence[int]]
 def has_long_vectors(model: ModelProto, known: Mapping[str, ValueType]) -> bool:
     """True if data propagation would meet a vector of more than LONG elements in `model`.
 
-    Inference without it tells, which takes few milliseconds and no memory.
-
-    Args:
-        model: the model that is to be inferred.
-        known: types that an earlier inference found, which are looked at in place of another one
-            where they are those of all values in question.
-
-    Raises:
-        Exception: what onnx raises for models that it cannot make sense of.
+    Inference without it tells, which takes few milliseconds and no memory. `known` are types that
+    an earlier inference found, which are looked at in place of another one where they are those of
+    all values in question. What onnx raises for models that it cannot make sense of is passed on.
     """
     nodes = (node for node in model.graph.node if node.op_type in _PROPAGATING)
     read = {name for node in nodes for name in node.input}

@@ -80,7 +80,6 @@ class Question(msgspec.Struct, frozen=True):
     doubtful: Collection[str] = frozenset()
 
     def has(self, position: int) -> bool:
-        """True if the input at `position` is there."""
         return position < len(self.node.input_names) and bool(self.node.input_names[position])
 
     def type(self, position: int) -> ValueType | None:
@@ -90,7 +89,6 @@ class Question(msgspec.Struct, frozen=True):
         return known_type(self.graph, self.node.input_names[position])
 
     def const(self, position: int) -> ConstData | None:
-        """An input that is constant, else None."""
         return (
             self.graph.consts.get(self.node.input_names[position]) if self.has(position) else None
         )
@@ -129,7 +127,6 @@ class TypeRule(msgspec.Struct, frozen=True):
     custom: bool  # True if it concerns nodes that ONNX does not define, in any domain
 
     def concerns(self, asked: Question) -> bool:
-        """True if the rule is about such a node."""
         node = asked.node
         if not self.before and node in asked.graph.unsound:
             return False  # its attributes may be anything
@@ -152,11 +149,9 @@ def type_rule(
 ) -> Callable[[Judge], Judge]:
     """Register a function as a rule of some operators.
 
-    Args:
-        operators: their names.
-        when: returns True for the nodes that the rule concerns; None for all.
-        before: consult the rule before onnx is asked, not after it has answered.
-        custom: the operators are not ONNX's; their nodes may be in any domain.
+    `when` returns True for the nodes that the rule concerns; None for all. If `before`, it is
+    consulted before onnx is asked, not after it has answered. If `custom`, the operators are not
+    ONNX's; their nodes may be in any domain.
     """
 
     def register(judge: Judge) -> Judge:
@@ -181,11 +176,7 @@ def times_of(operator: str) -> frozenset[bool]:
 
 
 def verdicts(asked: Question, *, before: bool) -> Iterator[Verdict]:
-    """Yield what the rules that concern a node say, before or after onnx is asked.
-
-    Raises:
-        AssertionError: a rule returns what does not count at that time.
-    """
+    """Yield what the rules that concern a node say, before or after onnx is asked."""
     for rule in RULES.named(asked.node.op_type).values():
         if rule.before is before and rule.concerns(asked):
             verdict = rule.judge(asked)

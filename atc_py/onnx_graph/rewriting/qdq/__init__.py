@@ -23,17 +23,11 @@ def import_quantized(
 
     Of one in the deploy form convolutions along one axis alone are written anew.
 
-    Constants are folded first, all but those that are dequantized, so that the graph is known as
-    far as it can be. Its faults are left to the next fold.
+    Constants of up to `limit` bytes are folded first, all but those that are dequantized, so that
+    the graph is known as far as it can be. Its faults are left to the next fold. AveragePools at
+    the positions `pools` become layers on int8; others stay on floats.
 
-    Args:
-        graph: the graph.
-        tensors: reads its constants.
-        limit: most bytes of a constant that is folded.
-        pools: positions of AveragePools that become layers on int8; others stay on floats.
-
-    Returns:
-        The outcome of the layers and of nodes without a counterpart; empty without quantization.
+    Returned is the outcome of the layers and of nodes without a counterpart.
     """
     if not any(node.is_if or _QUANTIZING.search(node.op_type) for node in graph.nodes):
         return ()

@@ -57,11 +57,7 @@ def no_form(node: OnnxNode, message: Text, help_: Text = _KEEP) -> AtcError:
 
 
 def quant_steps(node: OnnxNode) -> Steps:
-    """Scale and zero point of the result of an AscendQuant.
-
-    Raises:
-        AtcError: NO_QDQ_FORM.
-    """
+    """Scale and zero point of the result of an AscendQuant."""
     for name, allowed in (("round_mode", "Round"), ("dst_type", "INT8")):
         actual = node.text(name, allowed)
         if actual != allowed:
@@ -81,11 +77,7 @@ def quant_steps(node: OnnxNode) -> Steps:
 
 
 def anti_quant_steps(node: OnnxNode) -> Steps:
-    """Scale and zero point of the input of an AscendAntiQuant.
-
-    Raises:
-        AtcError: NO_QDQ_FORM.
-    """
+    """Scale and zero point of the input of an AscendAntiQuant."""
     scale = np.float32(_factor(node))
     if not scale > 0 or not np.isfinite(scale):
         raise no_form(
@@ -106,11 +98,7 @@ def inverse(factor: float, again: Callable[[np.float32], np.float32]) -> np.floa
 
 
 def dequant_factors(node: OnnxNode, const: ConstData | None) -> SumFactors:
-    """The factors of an AscendDequant: words, or float16 that sqrt_mode squares.
-
-    Raises:
-        AtcError: NO_QDQ_FORM.
-    """
+    """The factors of an AscendDequant: words, or float16 that sqrt_mode squares."""
     words = _constant(node, const)
     if words.dtype == np.float16:
         scale = words.astype(np.float64) ** (2 if flag(node, "sqrt_mode") else 1)
@@ -132,11 +120,7 @@ def dequant_factors(node: OnnxNode, const: ConstData | None) -> SumFactors:
 
 
 def requant_factors(node: OnnxNode, const: ConstData | None) -> SumFactors:
-    """The factors of an AscendRequant, and the offset of its result.
-
-    Raises:
-        AtcError: NO_QDQ_FORM.
-    """
+    """The factors of an AscendRequant, and the offset of its result."""
     words = _constant(node, const)
     if words.dtype != np.uint64:
         raise no_form(
@@ -188,15 +172,10 @@ class CodeSteps:
     _unclear: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def note(self, name: str, steps: Steps) -> None:
-        """Note the steps of a value that AscendQuant or AscendRequant gives."""
         self._known[name] = steps
 
     def of(self, layer: OnnxNode, name: str) -> Steps:
-        """The steps of a layer's input; NO_STEPS where they are not known.
-
-        Raises:
-            AtcError: NO_QDQ_FORM where codes of several offsets meet there.
-        """
+        """The steps of a layer's input, or NO_STEPS; refused where several offsets meet there."""
         if name in self._unclear:
             actual = " and ".join(map(str, self._unclear[name]))
             raise no_form(
@@ -207,8 +186,7 @@ class CodeSteps:
     def follow(self, node: OnnxNode, computed: Iterable[str], results: Iterable[str]) -> None:
         """Carry the steps of int8 values on to the int8 results of a node that stays as it is.
 
-        `computed` are the int8 values that it reads and that are not constants, `results` its own
-        int8 ones.
+        `computed` are the int8 values that it reads and that are not constants.
         """
         if self.quant_bias is QuantBias.FOLDED:
             steps = {own for name in node.reads if (own := self._known.get(name))}

@@ -85,7 +85,6 @@ class _Import:
         self._found: list[QuantizedNode] = []
 
     def run(self) -> tuple[QuantizedNode, ...]:
-        """Go through the nodes, producers first."""
         for node in self._graph.nodes:
             if not self._rewrite(node):
                 for name in node.reads:
@@ -182,7 +181,6 @@ _OPENED = {*_FORMS, _CONCAT, *_RENAMED}
 
 
 def is_opened(node: OnnxNode) -> bool:
-    """True if an operator is one that is opened."""
     return (node.domain, node.op_type) in _OPENED
 
 

@@ -48,11 +48,7 @@ _MATRIX, _VOLUME = 2, 5
 
 
 def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
-    """Rewrite Conv or ConvTranspose.
-
-    Raises:
-        NoCounterpartError: it has no integer form.
-    """
+    """Rewrite Conv or ConvTranspose."""
     data = data_of(tensors, node)
     transposed = node.op_type == "ConvTranspose"
     axis = 1 if transposed else 0
@@ -73,11 +69,7 @@ def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: OnnxNode) -
 
 
 def rewrite_pool(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
-    """Rewrite AveragePool: its weights are 1, and the compiler divides by the area.
-
-    Raises:
-        NoCounterpartError: it has no integer form.
-    """
+    """Rewrite AveragePool: its weights are 1, and the compiler divides by the area."""
     data = data_of(tensors, node)
     words = scale_words(np.array(data.parameters.factor), np.zeros((), np.int64))
     y = node.output_names[0]
@@ -87,11 +79,7 @@ def rewrite_pool(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
 
 
 def rewrite_gemm(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
-    """Rewrite Gemm: alpha goes into the scale, C into the bias if constant and one per column.
-
-    Raises:
-        NoCounterpartError: it has no integer form.
-    """
+    """Rewrite Gemm: alpha goes into the scale, C into the bias if constant and one per column."""
     data = data_of(tensors, node)
     alpha, beta = (float(node.number(name, 1.0)) for name in ("alpha", "beta"))
     axis = 0 if node.integer("transB") else 1
@@ -145,15 +133,10 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
 
     @property
     def channels(self) -> int:
-        """Number of output channels."""
         return self.weights.shape[self.weights.axis] * self.groups
 
     def words(self) -> NDArray[np.uint64]:
-        """The words of AscendDequant.
-
-        Raises:
-            NoCounterpartError: a scale has no word.
-        """
+        """The words of AscendDequant."""
         return scale_words(self.scale, self._in_each_group(self.weights.offset))
 
     def takes(self, addend: str) -> bool:
@@ -171,13 +154,9 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
     def bias(self, name: str, beta: float = 1.0, *, folded: bool) -> NDArray[np.int32] | None:
         """The int32 bias; None where there is none.
 
-        Args:
-            name: the bias in the file, "" for none.
-            beta: what it is multiplied by.
-            folded: put the zero point of the data into it, because the compiler will not.
-
-        Raises:
-            NoCounterpartError: it is not constant, or leaves int32, or would with the zero point.
+        It is constant, and does not leave int32, not even with the zero point. `name` is the bias
+        in the file, "" for none, which is multiplied by `beta`. If `folded`, the zero point of the
+        data is put into it, because the compiler will not.
         """
         own = np.zeros((self.channels,), np.int64)
         if name:
@@ -228,7 +207,6 @@ def _check_volume(node: OnnxNode, data: Codes) -> None:
 
 
 def is_integer_volume(node: OnnxNode) -> bool:
-    """True if a 3-D convolution has a form on int8."""
     return node.op_type == "Conv" and (*node.integers("dilations"), 1)[0] == 1
 
 
@@ -241,11 +219,7 @@ def _own_groups(node: OnnxNode, weights: Weights) -> int:
 
 
 def data_of(tensors: KnownTensors, node: OnnxNode) -> Codes:
-    """The data of a layer as codes.
-
-    Raises:
-        NoCounterpartError: it is not quantized as a whole.
-    """
+    """The data of a layer as codes; they must be quantized as a whole."""
     codes = tensors.codes.get(node.input_names[0])
     if codes is None or codes.parameters.kind is not DType.INT8:
         raise tensors.not_codes(node.input_names[0], DATA_NOT_QUANTIZED)
@@ -257,11 +231,7 @@ def data_of(tensors: KnownTensors, node: OnnxNode) -> Codes:
 
 
 def weight_codes(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> Codes:
-    """The weights of a layer as constant codes.
-
-    Raises:
-        NoCounterpartError: they are not.
-    """
+    """The weights of a layer, which must be constant codes."""
     name = _input_name(node, 1)
     codes = tensors.codes.get(name)
     if codes is None:
@@ -280,14 +250,12 @@ def dequant(
     real: DType,
     output: str,
 ) -> None:
-    """Write AscendDequant of a layer's sums."""
     name = writer.const(f"{output}/deq_scale", words)
     attributes = {"dtype": number_of(real), "sqrt_mode": 0, "relu_flag": 0}
     writer.op(node, "AscendDequant", [sums, name], output, **attributes)
 
 
 def bias_name(writer: Writer, y: str, bias: NDArray[np.int32] | None) -> Sequence[str]:
-    """The name of the bias, where there is one, in a list."""
     return [] if bias is None else [writer.const(f"{y}/bias", bias)]
 
 

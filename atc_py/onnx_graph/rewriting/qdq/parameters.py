@@ -98,11 +98,7 @@ class Parameters(msgspec.Struct, frozen=True, eq=False):
 
 
 def read_parameters(graph: OnnxGraph, node: OnnxNode) -> Parameters:
-    """The parameters of a QuantizeLinear or DequantizeLinear.
-
-    Raises:
-        NoCounterpartError: the device has no such form.
-    """
+    """The parameters of a QuantizeLinear or DequantizeLinear."""
     if node.integer("block_size"):
         raise NoCounterpartError(IN_BLOCKS)
     scale, zero = _constant(graph, node, _SCALE), _constant(graph, node, _ZERO)

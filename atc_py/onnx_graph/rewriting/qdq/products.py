@@ -62,11 +62,6 @@ class ProductOperand(msgspec.Struct, frozen=True, eq=False):
 
 
 def rewrite_product(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
-    """Rewrite MatMul.
-
-    Raises:
-        NoCounterpartError: it has no integer form.
-    """
     operands = []
     for name in node.input_names[:2]:
         codes = tensors.codes.get(name)
@@ -117,11 +112,7 @@ class Product(msgspec.Struct, frozen=True, eq=False):
     left_alone: bool = False
 
     def write(self, output: str) -> str:
-        """Write the sums, as int32, under the name `output`.
-
-        Raises:
-            NoCounterpartError: sums of zero points leave int32, or run over an open dim.
-        """
+        """Write the sums, as int32, under the name `output`."""
         known = self._known_part()
         a, b, terms = self.a, self.b, []
         if a.zero.any() and b.weights is None:
@@ -143,11 +134,7 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         return output
 
     def flattened(self, result: Dims) -> Product:
-        """The product with all rows of the left operand stacked in one matrix.
-
-        Raises:
-            NoCounterpartError: the right one is not a matrix, or several dims of the result are open.
-        """
+        """The product with all rows of the left operand stacked in one matrix."""
         weights = self.b.weights
         if weights is None or len(weights.shape) != _MATRIX:
             raise NoCounterpartError(STACKED_WEIGHTS)
@@ -237,11 +224,7 @@ def is_sum(node: OnnxNode) -> bool:
 
 
 def rewrite_sum(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
-    """Rewrite MatMulInteger or ConvInteger.
-
-    Raises:
-        NoCounterpartError: it has no integer form.
-    """
+    """Rewrite MatMulInteger or ConvInteger."""
     is_product = node.op_type == "MatMulInteger"
     left = _sum_codes(writer, tensors, node, 0, axis=0)
     right = _sum_codes(writer, tensors, node, 1, axis=-1 if is_product else 0)

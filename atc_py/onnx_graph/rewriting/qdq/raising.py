@@ -38,11 +38,10 @@ def changed_operators(graph: OnnxGraph, opset: int) -> list[str]:
 
 
 def move_to_inputs(graph: OnnxGraph, changed: Collection[str]) -> bool:
-    """Write attributes that are inputs at opset 13 as those; False if that is not all that differs.
+    """Write attributes that are inputs at opset 13 as those; False if more than that differs.
 
-    Args:
-        graph: with an opset below 13; that it imports stays.
-        changed: its operators that are others at opset 13.
+    `graph` has an opset below 13, and goes on importing it; `changed` are its operators that are
+    others at opset 13.
     """
     within = {
         inner.op_type for node in graph.nodes for inner in all_inner_nodes(node, graph.opsets)

@@ -60,19 +60,14 @@ def rewrite_file(
     quant_bias: QuantBias | None = None,
     fix: Callable[[], FixedGraph] | None = None,
 ) -> Rewritten:
-    """Write the model of `file` in another form.
+    """Write the model of `file`, read strictly, in another form, `ascend` or `qdq`.
 
-    Args:
-        file: the model, read strictly.
-        output: the file to write.
-        form: one of FORMS.
-        external: put weights into a file beside the model.
-        quant_bias: the convention of biases of int8 layers; None to use the file's.
-        fix: returns the graph as rules rewrite it; None where none may.
+    If `external`, weights go into a file beside the model. `quant_bias` is the convention of biases
+    of int8 layers, None to use the file's; `fix` returns the graph as rules rewrite it, None where
+    none may.
 
-    Raises:
-        AtcError: NOT_QUANTIZED where there is nothing to rewrite; NO_QDQ_FORM; BAD_MODEL where
-            types contradict each other; CANNOT_WRITE.
+    NOT_QUANTIZED where there is nothing to rewrite; NO_QDQ_FORM; BAD_MODEL where types contradict
+    each other; CANNOT_WRITE.
     """
     read_as = file.bias_convention(quant_bias)
     graph = file.graph(observe_inputs(file.path, file.inputs, {}), read_as)

@@ -96,11 +96,7 @@ class KnownTensors:
     # QuantizeLinear and DequantizeLinear --------------------------------------------------------
 
     def quantize(self, node: OnnxNode, parameters: Parameters) -> None:
-        """Rewrite QuantizeLinear: existing codes, codes of a constant, or AscendQuant.
-
-        Raises:
-            NoCounterpartError: AscendQuant cannot carry the parameters.
-        """
+        """Rewrite QuantizeLinear: existing codes, codes of a constant, or AscendQuant."""
         x, y, kind = node.input_names[0], node.output_names[0], parameters.kind
         signed, codes = parameters.signed, self.codes.get(x)
         if codes is not None and codes.parameters.key == signed.key:
@@ -150,11 +146,7 @@ class KnownTensors:
         return writer.op(node, "Add", [real, plus], writer.fresh(f"{y}/sum"))
 
     def dequantize(self, node: OnnxNode, parameters: Parameters) -> None:
-        """Note DequantizeLinear: nothing is written before something reads the real numbers.
-
-        Raises:
-            NoCounterpartError: AscendAntiQuant cannot carry the parameters.
-        """
+        """Note DequantizeLinear: nothing is written before something reads the real numbers."""
         x, y = node.input_names[0], node.output_names[0]
         stored = self.stored(x)
         if x not in self._graph.consts and (stored is None or stored.const is None):
@@ -281,12 +273,10 @@ class KnownTensors:
 
 
 def _as_int8(codes: NDArray[Any]) -> NDArray[Any]:
-    """Uint8 codes as int8."""
     moved: NDArray[Any] = (codes.astype(np.int16) - MIDDLE).astype(np.int8)
     return moved
 
 
 def _as_uint8(codes: NDArray[Any]) -> NDArray[Any]:
-    """Int8 codes as the original uint8 codes."""
     moved: NDArray[Any] = (codes.astype(np.int16) + MIDDLE).astype(np.uint8)
     return moved

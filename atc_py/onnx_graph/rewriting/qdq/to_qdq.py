@@ -62,14 +62,10 @@ def is_deploy_form(operators: Iterable[str]) -> bool:
 
 
 def to_qdq(graph: OnnxGraph, tensors: TensorReader) -> tuple[QuantizedNode, ...]:
-    """Rewrite `graph`, whose constants need not be folded.
+    """Rewrite `graph`, whose constants need not be folded; return the rewritten layers.
 
-    Returns:
-        The layers that were rewritten.
-
-    Raises:
-        AtcError: NO_QDQ_FORM for every node that cannot be rewritten; BAD_MODEL where types
-            contradict each other.
+    NO_QDQ_FORM for every node that cannot be rewritten; BAD_MODEL where types contradict each
+    other.
     """
     faults = infer_types(graph)
     if faults:
@@ -112,7 +108,6 @@ class _ToQdq:
         }
 
     def run(self) -> tuple[QuantizedNode, ...]:
-        """Go through the nodes, producers first."""
         for node in self._graph.nodes:
             if node in self._reader.absorbed:
                 continue
@@ -281,8 +276,7 @@ class _ToQdq:
 def import_qdq_opset(graph: OnnxGraph) -> None:
     """Make a graph with DequantizeLinear import an opset that defines what it uses of it.
 
-    Raises:
-        AtcError: NO_QDQ_FORM where other nodes would mean another thing at that opset.
+    NO_QDQ_FORM where other nodes would mean another thing at that opset.
     """
     own = graph.opsets.get("", 0)
     per_axis = any(

@@ -58,9 +58,6 @@ def prepared(writer: Writer, codes: Codes, axis: int) -> Weights:
     """Weights whose channels, if each has its own scale, are along `axis`.
 
     A zero point is subtracted from the codes if the result is still int8.
-
-    Raises:
-        NoCounterpartError: the scales are along another axis.
     """
     stored, parameters = codes.stored, codes.parameters
     const = stored.const
@@ -92,9 +89,8 @@ def prepared(writer: Writer, codes: Codes, axis: int) -> Weights:
 def scale_words(scale: NDArray[Any], offset: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Words of AscendDequant, in a list.
 
-    Raises:
-        NoCounterpartError: AscendDequant, whose results are float16 numbers, would give nothing
-            but 0 or infinity.
+    Its results are float16 numbers, so there are none of factors by which all would be 0 or
+    infinity.
     """
     with np.errstate(all="ignore"):
         factors = np.atleast_1d(np.asarray(scale, np.float64).astype(np.float32))
@@ -111,11 +107,7 @@ def scale_words(scale: NDArray[Any], offset: NDArray[np.int64]) -> NDArray[np.ui
 
 
 def real_bias(tensors: KnownTensors, writer: Writer, name: str) -> NDArray[np.float64]:
-    """A constant bias as real numbers.
-
-    Raises:
-        NoCounterpartError: it is not constant.
-    """
+    """A bias, which must be constant, as real numbers."""
     codes, const = tensors.codes.get(name), writer.graph.consts.get(name)
     if codes is not None and codes.stored.const is not None:
         parameters = codes.parameters
@@ -145,11 +137,7 @@ def integers(
 
 
 def within_int32(name: Text, values: NDArray[Any]) -> NDArray[np.int32]:
-    """`values` as int32.
-
-    Raises:
-        NoCounterpartError: one of them does not fit.
-    """
+    """`values` as int32; refused if one of them does not fit."""
     values = np.asarray(values)
     wrong = values[~((values >= _INT32.min) & (values <= _INT32.max))]
     if wrong.size:

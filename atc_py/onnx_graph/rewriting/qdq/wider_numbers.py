@@ -48,8 +48,7 @@ _WITHOUT_KERNEL = {
 def write_wider(graph: OnnxGraph, results: set[str]) -> tuple[Diagnostic, ...]:
     """Write the nodes of some results that no runtime takes as they are on wider numbers.
 
-    Returns:
-        NO_QDQ_FORM for every one that would compute something else on them.
+    Returned is NO_QDQ_FORM for every one that would compute something else on them.
     """
     writer, refused = Writer(graph), list[Diagnostic]()
     for node in graph.nodes:

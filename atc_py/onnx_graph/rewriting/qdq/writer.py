@@ -29,7 +29,6 @@ class Writer:
             self._taken.update(node.reads, node.writes, inner_names(node.proto))
 
     def finish(self) -> None:
-        """Replace the graph's nodes with the written ones."""
         self.graph.nodes = self.nodes
 
     def fresh(self, base: str) -> str:
@@ -42,7 +41,6 @@ class Writer:
         return name
 
     def const(self, base: str, data: ConstData | NDArray[Any]) -> str:
-        """The name of a new constant."""
         name = self.fresh(base)
         if isinstance(data, (np.ndarray, np.generic)):
             data = DenseConst(np.asarray(data))
@@ -60,7 +58,6 @@ class Writer:
         return self.const(base, DeferredConst(dtype, source.shape, [source], compute, "codes"))
 
     def keep(self, node: OnnxNode) -> None:
-        """Keep a node as it is."""
         self.nodes.append(node)
 
     def op(
@@ -81,16 +78,10 @@ class Writer:
         with_own: bool = False,
         **attributes: Any,
     ) -> OnnxNode:
-        """Write a new node in place of `origin`, and return it.
+        """Write a new node of ONNX's own domain in place of `origin`, and return it.
 
-        Args:
-            origin: the node that it replaces; index, name, place and what that replaced are copied.
-            op_type: the operator, of ONNX's own domain.
-            inputs: names by position.
-            outputs: names by position.
-            without: attributes of `origin` that are not copied.
-            with_own: whether the other attributes of `origin` are copied.
-            **attributes: further attributes.
+        Index, name, place and what `origin` replaced are copied, and, if `with_own`, its attributes
+        but those in `without`; `attributes` are further ones.
         """
         left_out = {*without, *attributes}
         own = (each for each in origin.proto.attribute if with_own and each.name not in left_out)
