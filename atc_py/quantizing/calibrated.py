@@ -54,9 +54,7 @@ def node_outcomes(
 ) -> tuple[QuantizedNode, ...]:
     """The outcome of each layer of the original.
 
-    Args:
-        calibrated: the calibration.
-        imported: what the rewrite to the deploy form says; empty for the other form.
+    `imported` is what the rewrite to the deploy form says; empty for the other form.
     """
     by_name = {layer.name: layer for layer in imported if layer.name}
     reasons: dict[str, Text] = dict(calibrated.left)
@@ -123,7 +121,6 @@ class CalibratedLayer(Int8Layer, frozen=True, eq=False, kw_only=True):
 
     @property
     def kind(self) -> str:
-        """Its operator."""
         return self.layer.kind
 
     @property
@@ -209,17 +206,10 @@ class Calibrated:
         external: bool = False,
         final: Path | None = None,
     ) -> Rewritten:
-        """Write the model with layers on int8; return the record of the rewrite.
+        """Write the model with layers on int8, all unless named; return the record of the rewrite.
 
-        Args:
-            path: the file; it appears whole or not at all.
-            layers: names of the layers that are to be on int8; None for all.
-            form: `ascend` or `qdq`.
-            external: put weights into a file beside the model.
-            final: the path, of the same name, that the file is moved to afterwards.
-
-        Raises:
-            AtcError: CANNOT_WRITE; NO_QDQ_FORM.
+        `form` is `ascend` or `qdq`; with `external` weights go into a file beside the model;
+        `final` is the path, of the same name, that the file is moved to afterwards.
         """
         chosen = {
             layer.name: layer for layer in self.layers if layers is None or layer.name in layers
@@ -254,7 +244,6 @@ class Calibrated:
         }
 
     def close(self) -> None:
-        """Remove the temporary files."""
         self._resources.close()
 
     def __enter__(self) -> Calibrated:  # noqa: PYI034  (Self is not in Python 3.10)

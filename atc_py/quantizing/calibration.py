@@ -48,9 +48,6 @@ def with_corrected_biases(
     """A calibrated model whose layers make no error in the mean of the first samples.
 
     Biases are kept where the outputs err less with them.
-
-    Raises:
-        AtcError: what samples and the executor raise; NO_QDQ_FORM.
     """
     model = calibrated.qdq_model
     own = calibrated.forms()
@@ -114,9 +111,8 @@ def calibrate(
 ) -> Calibrated:
     """The model with the numbers of its layers' int8 forms.
 
-    Raises:
-        AtcError: ALREADY_QUANTIZED, NO_FLOAT_LAYERS, CONSTANT_TENSOR, NO_VALUES; what samples and
-            the executor raise.
+    ALREADY_QUANTIZED, NO_FLOAT_LAYERS, CONSTANT_TENSOR and NO_VALUES are raised for models and
+    samples without such numbers.
     """
     _refuse_calibrator(settings)
     began = time.monotonic()

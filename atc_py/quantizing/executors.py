@@ -40,24 +40,14 @@ class Executor(Protocol):
     name: str
 
     def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
-        """The values that the engine was started for, by name.
-
-        Raises:
-            AtcError: REFERENCE_FAILED, or what the device raises.
-        """
+        """The values that the engine was started for, by name."""
         ...
 
-    def close(self) -> None:
-        """Release the model."""
-        ...
+    def close(self) -> None: ...
 
 
 def engine_of(choice: str) -> str:
-    """The engine, `ort` or `sim`, that one of EXECUTORS stands for.
-
-    Raises:
-        AtcError: BAD_OPTION; NO_ONNXRUNTIME.
-    """
+    """The engine, `ort` or `sim`, that one of EXECUTORS stands for."""
     if choice not in EXECUTORS:
         raise BAD_OPTION.error(
             Text("no executor is called {choice}", choice=repr(choice)),
@@ -80,19 +70,11 @@ def start_executor(
     mark: str = "",
     kept: KeptResults | None = None,
 ) -> Executor:
-    """An engine with a model on it.
+    """An engine, one of EXECUTORS, with a model on it; it gives the values called `names`.
 
-    Args:
-        choice: one of EXECUTORS.
-        model: a file that atc-py wrote, in a folder for temporary files.
-        names: values that are wanted.
-        inputs: names of the model's inputs.
-        mark: part of the names of files that the engine writes beside the model, so that several
-            processes can run it.
-        kept: results that the simulator shares between runs; None for none.
-
-    Raises:
-        AtcError: what `engine_of` raises; REFERENCE_FAILED where onnxruntime refuses the model.
+    `model` is a file that atc-py wrote, in a folder for temporary files; `mark` is part of the
+    names of files that the engine writes beside it, so that several processes can run it; `kept`
+    are results that the simulator shares between runs.
     """
     fed = [name for name in names if name in inputs]
     made = [name for name in names if name not in inputs]

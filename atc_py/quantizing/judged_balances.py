@@ -47,9 +47,6 @@ def judged_balances(
 
     `model` is not balanced yet, in a folder for temporary files; `candidates` gain by their
     estimate; layers in `skipped` stay in floats.
-
-    Raises:
-        AtcError: what scales and the executor raise; NO_QDQ_FORM.
     """
     judged, forms = _comparable(model, candidates, statistics, settings, skipped)
     if not judged:

@@ -82,9 +82,6 @@ def channel_errors(  # noqa: PLR0913  (a run and its observers)
 
     `path` is in the folder of the model. Each form reads what its layer reads in floats; `seen`
     takes in the outputs.
-
-    Raises:
-        AtcError: what samples and the executor raise.
     """
     names = write_mean_errors(model, path, forms)
     channels = {form.key: form.form.layer.channels for form in forms}
@@ -144,7 +141,6 @@ class StepSamples:
         self.wanted: list[dict[str, NDArray[Any]]] = []
 
     def see(self, values: Mapping[str, NDArray[Any]]) -> None:
-        """Take in the outputs of a sample, unless there are enough."""
         if len(self.wanted) < JUDGED:
             self.wanted.append({name: np.array(values[name]) for name in self.outputs})
 
@@ -176,13 +172,7 @@ class StepJudge:
         samples: StepSamples,
         executor: str,
     ) -> None:
-        """Write the model to `path` and start it.
-
-        `path` is in the folder of the model, `count` that of the switches.
-
-        Raises:
-            AtcError: what the executor raises.
-        """
+        """Write the model to `path`, in its own folder, with `count` switches, and start it."""
         write_switched(model, path, forms, count)
         self._samples = samples
         self._known: dict[frozenset[int], float] = {}
@@ -190,15 +180,10 @@ class StepJudge:
         self._runs = SwitchedRuns(executor, path, count, samples.outputs, names)
 
     def verdict(self, parts: Sequence[int]) -> KeptParts:
-        """The parts that are kept of `parts`, which promise most first; the others are off.
-
-        Raises:
-            AtcError: what the executor raises.
-        """
+        """The parts that are kept of `parts`, which promise most first; the others are off."""
         return select_parts(parts, self._noise)
 
     def close(self) -> None:
-        """Release the model."""
         self._runs.close()
 
     def _noise(self, on: Sequence[int]) -> float:
@@ -219,9 +204,8 @@ class StepJudge:
 def select_parts(parts: Sequence[int], noise_of: Callable[[Sequence[int]], float]) -> KeptParts:
     """The parts to keep: all, unless there is less noise without them, or with the first.
 
-    Args:
-        parts: positions of parts, those that promise most first.
-        noise_of: returns the noise at the outputs with some parts on.
+    `parts` has those that promise most first; `noise_of` gives the noise at the outputs with some
+    on.
     """
     plain, whole = noise_of(()), noise_of(parts)
     tried = {tuple(parts): whole}

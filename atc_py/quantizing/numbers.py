@@ -53,14 +53,7 @@ def with_best_ranges(
     feeds: Sequence[Feeds],
     tell: Callable[[str], None],
 ) -> Calibrated:
-    """The calibration with the best range of each tensor.
-
-    `numbers` makes the numbers of a layer with a range; `feeds` are samples on which layers are
-    computed.
-
-    Raises:
-        AtcError: what the executor raises.
-    """
+    """The calibration with the best range of each tensor for the samples `feeds`."""
     tell("choose ranges")
     settings = calibrated.settings.ranges
     histograms = {layer.tensor: layer.histogram for layer in calibrated.layers}
@@ -155,11 +148,7 @@ class LayerNumbers:
         self._ranges: dict[tuple[object, ...], ValueRange] = {}
 
     def of_layer(self, layer: FloatLayer) -> CalibratedLayer | None:
-        """A layer with its numbers; None where it has none and stays in floats.
-
-        Raises:
-            AtcError: NO_VALUES, CONSTANT_TENSOR; what scales raise.
-        """
+        """A layer with its numbers; None where it has none and stays in floats."""
         histogram = self._histograms[layer.data]
         _refuse_odd(layer, histogram)
         chosen = self._range(layer, histogram)
@@ -176,11 +165,6 @@ class LayerNumbers:
         return result
 
     def with_range(self, layer: FloatLayer, chosen: ValueRange) -> CalibratedLayer:
-        """A layer whose data has that range.
-
-        Raises:
-            AtcError: what scales raise.
-        """
         choice = self._choice(layer)
         place = layer.node.place.with_field(f"data {layer.data}")
         activation = activation_scale(chosen, symmetric=choice.settings.symmetric, place=place)
@@ -257,7 +241,6 @@ class LayerNumbers:
 
 
 def _refuse_odd(layer: FloatLayer, histogram: Histogram) -> None:
-    """Refuse data from which no range can be chosen."""
     if not histogram.count:
         raise NO_VALUES.error(
             Text(

@@ -35,11 +35,6 @@ class ChosenSamples:
         self.count = len(self._positions)
 
     def __iter__(self) -> Iterator[Feeds]:
-        """Yield the arrays of each sample.
-
-        Raises:
-            AtcError: what samples raise.
-        """
         for at, (_, feeds) in enumerate(checked(self._samples, self._ports)):
             if at in self._positions:
                 yield feeds
@@ -49,11 +44,6 @@ class ChosenSamples:
 
 
 def first_feeds(model: FloatModel, samples: Samples, most: int) -> list[Feeds]:
-    """The first samples, at most so many.
-
-    Raises:
-        AtcError: what samples raise.
-    """
     ports = ports_of_model(model)
     return [feeds for _, feeds in islice(checked(samples, ports), most)]
 
@@ -75,12 +65,7 @@ class Observed(msgspec.Struct, frozen=True, eq=False):
 def ports_of_model(
     model: FloatModel, shapes: Mapping[str, Shape] | None = None
 ) -> tuple[Port, ...]:
-    """The inputs of a model; dims that it and `shapes` leave open are None.
-
-    Raises:
-        AtcError: BAD_SAMPLE for an input of a type that no sample can have; BAD_INPUT_SHAPE for
-            shapes that fit no input.
-    """
+    """The inputs of a model; dims that it and `shapes` leave open are None."""
     results = []
     own = model.file
     observed = observe_inputs(own.path, own.inputs, shapes or {}, None, own.nodes)
@@ -109,13 +94,7 @@ def observe(
     checkpoint: Checkpoint | None = None,
     on_stage: Callable[[str], None] | None = None,
 ) -> Observed:
-    """The values of the tensors called `names` in all samples.
-
-    `choice` is one of EXECUTORS. Samples that `checkpoint` has are not run again.
-
-    Raises:
-        AtcError: what samples, the engine and histograms raise.
-    """
+    """The values of the tensors called `names` in all samples that `checkpoint` lacks."""
     results = {name: Histogram() for name in names}
     done = 0 if checkpoint is None else checkpoint.load(results)
 
@@ -155,21 +134,11 @@ def run_samples(  # noqa: PLR0913  (a run and its observers)
     stage: Text = _CALIBRATE,
     on_stage: Callable[[str], None] | None = None,
 ) -> str:
-    """Run a model over samples; return the name of the engine.
+    """Run a model over samples, from position `start` on; return the name of the engine.
 
-    Args:
-        model: the model.
-        names: tensors to see.
-        samples: what it is fed.
-        choice: the engine, one of EXECUTORS.
-        see: called with position, label and values of each sample.
-        path: the file that runs in place of the model's, with the same inputs.
-        start: position of the first sample that is run.
-        stage: what the run is for, in the progress.
-        on_stage: called with the progress.
-
-    Raises:
-        AtcError: what samples, the engine and `see` raise.
+    `see` is called with position, label and values, those called `names`, of each sample; `path` is
+    the file that runs in place of the model's, with the same inputs; `stage` names the run in the
+    progress.
     """
     ports = ports_of_model(model)
     executor = start_executor(choice, path or model.file.path, names, [port.name for port in ports])
@@ -187,8 +156,7 @@ def run_samples(  # noqa: PLR0913  (a run and its observers)
     return executor.name
 
 
-def no_progress(_stage: str) -> None:
-    """Take no notice of progress."""
+def no_progress(_stage: str) -> None: ...
 
 
 def _progress(stage: Text, position: int, count: int, done: int, seconds: float) -> Text:

@@ -67,13 +67,7 @@ def prepare(
     skipped: Collection[str],
     on_stage: Callable[[str], None] | None = None,
 ) -> Prepared:
-    """A model that computes the same as `original`.
-
-    Layers in `skipped` stay in floats.
-
-    Raises:
-        AtcError: what samples and the executor raise.
-    """
+    """A model that computes the same as `original`; layers in `skipped` stay in floats."""
     model, folded = _with_folded_norms(original, folder, settings)
     asked = _strengths(model, settings, skipped)
     sites = [
@@ -190,11 +184,7 @@ def prepare_with_factors(
 ) -> Prepared:
     """A model that computes the same as `original`, its channels scaled as asked.
 
-    Args:
-        original: the float model.
-        folder: where its files go.
-        settings: which rewrites are done.
-        factors: what the channels of a layer's data are divided by, by the layer's name.
+    `factors` are what the channels of a layer's data are divided by, by the layer's name.
     """
     model, folded = _with_folded_norms(original, folder, settings)
 

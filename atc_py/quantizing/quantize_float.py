@@ -204,10 +204,6 @@ def _unreached(model: Path, found: FallBack) -> AtcError:
 
 
 def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> dict[str, Path]:
-    """The path of each form that is to be written.
-
-    Of both forms, the name that the user gives is that of the deploy form.
-    """
     if form not in {*FORMS, BOTH}:
         raise BAD_OPTION.error(
             Text("there is no form {form}", form=repr(form)),
@@ -223,7 +219,6 @@ def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> d
 
 
 def _samples(model: FloatModel, options: QuantizeOptions, sink: Sink) -> Samples:
-    """The samples."""
     ports = ports_of_model(model, options.input_shapes)
     if bool(options.data) == bool(options.random):
         raise BAD_OPTION.error(
@@ -290,11 +285,7 @@ def _write(
     tell: Callable[[str], None],
     record: Path | None,
 ) -> tuple[Quantization, ...]:
-    """Write each form, and the record if there is a path for it; files get their names when all are there.
-
-    Raises:
-        AtcError: CANNOT_WRITE; NO_QDQ_FORM.
-    """
+    """Write each form, and the record if it has a path; files get their names together."""
     records: list[Quantization] = []
     moves: list[tuple[Path, Path]] = []
     with ExitStack() as stack:
@@ -341,5 +332,4 @@ def _record(
     )
 
 
-def _no_progress(_stage: str) -> None:
-    """Ignore all progress."""
+def _no_progress(_stage: str) -> None: ...

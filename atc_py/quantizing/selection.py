@@ -20,12 +20,7 @@ _HINTS = 3
 
 
 def skipped_layers(model: FloatModel, settings: CalibrationOptions) -> dict[str, Text]:
-    """The layers that stay in floats by the options, each with the reason.
-
-    Raises:
-        AtcError: NOT_IN_MODEL for a name to skip that no layer has; NO_FLOAT_LAYERS where no layer
-            is left.
-    """
+    """The layers that stay in floats by the options, each with the reason."""
     layers = model.found.layers
     found: dict[str, Text] = _left_by_config(model, settings)
     for text in settings.skip:
@@ -42,7 +37,6 @@ def skipped_layers(model: FloatModel, settings: CalibrationOptions) -> dict[str,
 
 
 def _left_by_config(model: FloatModel, settings: CalibrationOptions) -> dict[str, Text]:
-    """The layers that a configuration leaves in floats."""
     if settings.config is None:
         return {}
     layers = model.found.layers

@@ -43,11 +43,7 @@ class SwitchedRuns:
         inputs: Sequence[str],
         mark: str = "",
     ) -> None:
-        """Open a model that atc-py wrote with so many switches; see `start_executor`.
-
-        Raises:
-            AtcError: what `start_executor` raises.
-        """
+        """Open a model that atc-py wrote with so many switches; see `start_executor`."""
         self._kept = KeptResults()
         self._model, self._outputs, self._is_cut = model, outputs, engine_of(choice) != "ort"
         self._names = [switch_name(at) for at in range(switches)]
@@ -75,16 +71,7 @@ class SwitchedRuns:
         self._kept.begin()
 
     def run(self, feeds: Arrays, on: Collection[int], sample: int) -> dict[str, NDArray[Any]]:
-        """The outputs with some switches on.
-
-        Args:
-            feeds: inputs by name, but for the switches.
-            on: positions of the switches that are on.
-            sample: a number that other feeds do not have.
-
-        Raises:
-            AtcError: what the engine raises.
-        """
+        """The outputs with the switches `on`; other feeds have another number `sample`."""
         shapes = {name: array.shape for name, array in feeds.items()}
         fed = {**feeds, **{name: np.array(at in on) for at, name in enumerate(self._names)}}
         # Parts are made for inputs of one shape.
@@ -96,7 +83,6 @@ class SwitchedRuns:
         return self._whole.run(fed)
 
     def close(self) -> None:
-        """Release the model."""
         self._parts = None
         if self._whole is not None:
             self._whole.close()
@@ -128,11 +114,7 @@ class _Parts:
         self._model = model.cut([nodes for _, nodes in groups])
 
     def run(self, feeds: Arrays, on: int, sample: int) -> dict[str, NDArray[Any]]:
-        """The outputs; bits of `on` are the switches that are on.
-
-        Raises:
-            AtcError: REFERENCE_FAILED, MEMORY_LIMIT.
-        """
+        """The outputs; bits of `on` are the switches that are on."""
         values, pieces = dict(feeds), self._model.pieces
         wanted = {self._chosen(name, on) for name in self._outputs}
         needed: list[tuple[int, bytes]] = []
@@ -186,7 +168,8 @@ def _groups(
 ) -> list[tuple[int, list[OnnxNode]]]:
     """The switches that the nodes of each part depend on, and the nodes.
 
-    What depends on no input, as weights that are dequantized, is computed in each part that needs it.
+    What depends on no input, as weights that are dequantized, is computed in each part that needs
+    it.
     """
     forms = _forms(graph, choices, outputs)
     shown = {*outputs, *(name for _, both in choices.values() for name in both)}

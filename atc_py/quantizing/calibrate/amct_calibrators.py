@@ -74,7 +74,6 @@ class _Search:
         self._values, self._counts = values, counts
 
     def range(self, settings: RangeOptions) -> ValueRange:
-        """The range of the first factor with the least error."""
         start, end, step = settings.search_start, settings.search_end, settings.search_step
         largest = max(self._high, -self._low)
         if largest == 0:

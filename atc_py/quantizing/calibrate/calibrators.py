@@ -53,7 +53,6 @@ class Percentile(CountedCalibrator):
     """Range of the given share of the values."""
 
     def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
-        """The range that keeps the share."""
         require_values(histogram.count)
         pieces = pieces_of(histogram).with_zeros(histogram.zeros)
         cut = (1 - settings.percentile / 100) * histogram.count
@@ -98,7 +97,6 @@ class Entropy(CountedCalibrator):
     """Range with the least divergence between values and their codes."""
 
     def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
-        """The range of the best window."""
         require_values(histogram.count)
         low, high = histogram.low, histogram.high
         largest = max(abs(low), abs(high))
@@ -184,7 +182,6 @@ class Mse(CountedCalibrator):
     """Range whose codes err least."""
 
     def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
-        """The range with the least squared error."""
         require_values(histogram.count)
         low, high = histogram.low, histogram.high
         if low == high or max(high, 0) - min(low, 0) < 255 * EPSILON:
@@ -193,11 +190,7 @@ class Mse(CountedCalibrator):
 
 
 def range_error(pieces: Pieces, bounds: ValueRange, *, symmetric: bool = False) -> float:
-    """The sum of squared errors of values on the codes of a range.
-
-    Raises:
-        AtcError: SCALE_OUT_OF_RANGE if the range has no scale.
-    """
+    """The sum of squared errors of values on the codes of a range."""
     return _error(pieces, activation_scale(bounds, symmetric=symmetric))
 
 

@@ -33,12 +33,7 @@ class FiniteFloats(NamedTuple):
 
 
 def finite_floats(array: NDArray[Any], place: Place | None = None) -> FiniteFloats:
-    """The values of an array as float32.
-
-    Raises:
-        AtcError: VALUES_NOT_FINITE for NaN, infinities and numbers beyond float32;
-            BAD_OPTION for a dtype that has no real numbers.
-    """
+    """The values of an array as float32; NaN, infinities and larger numbers are refused."""
     if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
         raise BAD_OPTION.error(
             Text("values of dtype {dtype} cannot be quantized", dtype=array.dtype),
@@ -99,11 +94,7 @@ class StoredHistogram(msgspec.Struct, frozen=True, eq=False):
     def from_bytes(
         cls, data: bytes, least_exponent: int, side: int, place: Place | None = None
     ) -> StoredHistogram:
-        """The parts of `as_bytes`, with `side` bins of each sign at most.
-
-        Raises:
-            AtcError: BAD_HISTOGRAM if the bytes are not those of such a histogram.
-        """
+        """The parts of `as_bytes`, with `side` bins of each sign at most."""
         start = len(_MAGIC) + _HEADER.size
         if data[: len(_MAGIC)] != _MAGIC or len(data) < start + _CHECK.size:
             raise BAD_HISTOGRAM.error(Text("the bytes do not begin like a histogram"), place=place)
@@ -177,11 +168,6 @@ class Histogram:
 
     @classmethod
     def of(cls, *arrays: NDArray[Any]) -> Histogram:
-        """The histogram of arrays.
-
-        Raises:
-            AtcError: as `add`.
-        """
         made = cls()
         for array in arrays:
             made.add(array)
@@ -201,10 +187,6 @@ class Histogram:
         """Count the values of an array; one without elements changes nothing.
 
         Values are compared as float32. After an error the histogram is what it was.
-
-        Raises:
-            AtcError: VALUES_NOT_FINITE for NaN, infinities and numbers beyond float32;
-                BAD_OPTION for a dtype that has no real numbers.
         """
         values, low, high = finite_floats(array, place)
         if not values.size:
@@ -240,7 +222,6 @@ class Histogram:
         return first - (BINS_A_SIDE - 1), self._counts[first : last + 1].copy()
 
     def as_bytes(self) -> bytes:
-        """The histogram as bytes that `from_bytes` reads."""
         filled = np.flatnonzero(self._counts)
         return StoredHistogram(
             self.low,
@@ -254,11 +235,6 @@ class Histogram:
 
     @classmethod
     def from_bytes(cls, data: bytes, place: Place | None = None) -> Histogram:
-        """The histogram of `as_bytes`.
-
-        Raises:
-            AtcError: BAD_HISTOGRAM if the bytes are not those of a histogram.
-        """
         stored = StoredHistogram.from_bytes(data, _LEAST_EXPONENT, BINS_A_SIDE, place)
         made = cls()
         made.low, made.high = stored.low, stored.high

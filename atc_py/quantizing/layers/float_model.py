@@ -37,11 +37,7 @@ _QUANTIZING = frozenset(
 
 
 def open_float(file: OnnxFile) -> OnnxGraph:
-    """The graph of a float model: constants folded, types known as far as they can be.
-
-    Raises:
-        AtcError: ALREADY_QUANTIZED for a model with quantized layers.
-    """
+    """The graph of a float model: constants folded, types known as far as they can be."""
     _refuse_quantized(file)
     inputs = observe_inputs(file.path, file.inputs, {}, None, file.nodes)
     graph = file.graph(inputs)
@@ -50,7 +46,6 @@ def open_float(file: OnnxFile) -> OnnxGraph:
 
 
 def is_quantized(file: OnnxFile) -> bool:
-    """True if a model has quantized layers, in whatever form."""
     deploys = is_deploy_form(node.op_type for node in file.nodes)
     return deploys or next(_quantized_nodes(file), None) is not None
 
@@ -97,16 +92,7 @@ class FloatModel:
     """
 
     def __init__(self, path: Path, origin: FloatModel | None = None) -> None:
-        """Read a model.
-
-        Args:
-            path: the file.
-            origin: the user's model, if the file is one that was made of it for a while: findings
-                name nodes of that one.
-
-        Raises:
-            AtcError: what `read_model` and `open_float` raise.
-        """
+        """Read a model; findings name nodes of `origin` if the file was made of that one."""
         self.file: OnnxFile = read_model(path)
         self.shown: Path = path if origin is None else origin.shown
         self.graph: OnnxGraph = open_float(self.file)
@@ -120,15 +106,9 @@ class FloatModel:
         rewrite: Callable[[OnnxGraph], None] | None = None,
         balanced: Collection[str] = (),
     ) -> Written:
-        """Write the float model.
+        """Write the float model after `rewrite`.
 
-        Args:
-            output: the file.
-            rewrite: changes the graph before it is written.
-            balanced: values whose channels it scales, to which it may add; the file names them.
-
-        Raises:
-            AtcError: CANNOT_WRITE.
+        `balanced` are values whose channels it scales, to which it may add; the file names them.
         """
         graph = self.graph.copied()
         if rewrite is not None:
@@ -146,14 +126,9 @@ class FloatModel:
     ) -> Rewritten:
         """Write the model with layers on int8, in the form that Ascend's toolkit takes.
 
-        Args:
-            output: the file.
-            numbers: returns the numbers of each layer that is to be on int8, of those found.
-            external: put weights into a file beside the model.
-            final: the path, of the same name, that the file is moved to afterwards.
-
-        Raises:
-            AtcError: CANNOT_WRITE.
+        `numbers` gives the numbers of each layer that is to be on int8, of those found; with
+        `external` weights go into a file beside the model; `final` is the path, of the same name,
+        that the file is moved to afterwards.
         """
         graph, nodes = self._imported(numbers)
         bias = QuantBias.UNFOLDED
@@ -172,14 +147,7 @@ class FloatModel:
         external: bool = False,
         final: Path | None = None,
     ) -> Rewritten:
-        """Write the model with layers on int8, in QuantizeLinear and DequantizeLinear.
-
-        The opset of the model must be 13 at least: see `raised`. Arguments are those of
-        `write_ascend`.
-
-        Raises:
-            AtcError: CANNOT_WRITE.
-        """
+        """Write the model, of opset 13 or later, in QDQ; see `write_ascend`."""
         graph = self._with_qdq(numbers, pools=True)
         written = write_onnx(self.file, graph, output, external=external, final=final)
         opset, before = graph.opsets.get("", 0), bytes_read(self.file)
@@ -188,11 +156,8 @@ class FloatModel:
     def raised(self, folder: Path) -> FloatModel:
         """The model at an opset in which DequantizeLinear takes a scale for each channel.
 
-        Args:
-            folder: where the file goes if the model has a lower one.
-
-        Raises:
-            AtcError: NO_QDQ_FORM where onnx cannot convert it.
+        Its file goes to `folder` if the model has a lower one; NO_QDQ_FORM where onnx cannot
+        convert it.
         """
         if self.graph.opsets.get("", 0) >= _PER_CHANNEL:
             return self

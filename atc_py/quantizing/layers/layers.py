@@ -86,12 +86,10 @@ class FloatLayer(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def kind(self) -> str:
-        """Its operator."""
         return self.node.op_type
 
     @property
     def is_pool(self) -> bool:
-        """True for a layer without weights."""
         return self.kind == _POOL
 
     @property
@@ -101,7 +99,6 @@ class FloatLayer(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def channels(self) -> int:
-        """Number of output channels."""
         return self.shape[self.axis] * (self.groups if self.kind == "ConvTranspose" else 1)
 
 
@@ -113,7 +110,6 @@ class FoundLayers(msgspec.Struct, frozen=True, eq=False):
 
 
 def find_layers(graph: OnnxGraph) -> FoundLayers:
-    """The layers of `graph` that can be quantized, and the others with reasons."""
     layers: list[FloatLayer] = []
     left: list[tuple[OnnxNode, Text]] = []
     names: set[str] = set()
