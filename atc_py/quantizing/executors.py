@@ -1,10 +1,12 @@
 """Engines that run a float model and show its inner values: onnxruntime, and the simulator."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,22 +30,6 @@ _ERRORS = 3
 
 
 _FLOAT32 = "must_keep_origin_dtype"
-
-
-class Executor(Protocol):
-    """An engine with a model on it.
-
-    Attributes:
-        name: `ort` or `sim`.
-    """
-
-    name: str
-
-    def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
-        """The values that the engine was started for, by name."""
-        ...
-
-    def close(self) -> None: ...
 
 
 def engine_of(choice: str) -> str:
@@ -172,6 +158,10 @@ class _Simulated:
             convert(self._watched, path, input_shape=shapes, precision_mode=_FLOAT32)
             return
         convert(self._watched, path, input_shape=shapes)
+
+
+Executor: TypeAlias = _Onnxruntime | _Simulated
+"""An engine with a model on it, whose `run` gives the values that it was started for, by name."""
 
 
 def _failure(model: Path, error: Exception) -> Exception:

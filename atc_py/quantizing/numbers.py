@@ -121,7 +121,7 @@ def _propose_ranges(histogram: Histogram, settings: RangeOptions) -> _Proposed:
     results: dict[tuple[float, int], ValueRange] = {}
     places: dict[str, int] = {}
     for name in _AMONG:
-        chosen = CALIBRATORS[name].range_of(histogram, settings)
+        chosen = CALIBRATORS[name](histogram, settings)
         if not math.isfinite(chosen.high - chosen.low):
             continue
         scale = activation_scale(chosen, symmetric=settings.symmetric)
@@ -197,7 +197,7 @@ class LayerNumbers:
         if key not in self._ranges:
             # `auto` begins with the widest range, and tries the others afterwards.
             chooser = CALIBRATORS.get(choice.calibrator, CALIBRATORS["min-max"])
-            self._ranges[key] = chooser.range_of(histogram, choice.settings)
+            self._ranges[key] = chooser(histogram, choice.settings)
         return self._ranges[key]
 
     def _leave(self, layer: FloatLayer, part: str, step: float) -> None:

@@ -6,7 +6,7 @@ Ascend's quantizer, AMCT. Activations have an offset, weights have none. Source 
 """
 
 import math
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from atc_py.diag import BAD_OPTION, NO_VALUES, SCALE_OUT_OF_RANGE, Place
 from atc_py.options.option import Option
-from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.text import Text
 
 HFMG_BINS = (1024, 2048, 4096, 8192)
@@ -107,16 +106,6 @@ class RangeOptions(msgspec.Struct, frozen=True, kw_only=True):
                 raise BAD_OPTION.error(
                     Text(words, name=name, found=getattr(self, name), known=str(HFMG_BINS))
                 )
-
-
-class Calibrator(Protocol):
-    """The choice of a range for values."""
-
-    def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
-        """The range for values that were counted; NO_VALUES if there are none."""
-
-    def range_of_array(self, array: NDArray[Any], settings: RangeOptions) -> ValueRange:
-        """The range for the values of an array; NO_VALUES if it has no elements."""
 
 
 def require_values(count: int) -> None:

@@ -130,7 +130,7 @@ class FloatModel:
         `external` weights go into a file beside the model; `final` is the path, of the same name,
         that the file is moved to afterwards.
         """
-        graph, nodes = self._imported(numbers)
+        graph, nodes = self._deploy_form(numbers)
         bias = QuantBias.UNFOLDED
         marks = {MARK: bias.value}
         written = write_onnx(
@@ -148,7 +148,8 @@ class FloatModel:
         final: Path | None = None,
     ) -> Rewritten:
         """Write the model, of opset 13 or later, in QDQ; see `write_ascend`."""
-        graph = self._with_qdq(numbers, pools=True)
+        graph = self.graph.copied()
+        put_qdq(graph, numbers(find_layers(graph)), pools=True)
         written = write_onnx(self.file, graph, output, external=external, final=final)
         opset, before = graph.opsets.get("", 0), bytes_read(self.file)
         return Rewritten((), written.data, opset, before, written.bytes)
@@ -187,55 +188,30 @@ class FloatModel:
             file.write(proto.SerializeToString())
         return FloatModel(path, self)
 
-    def _imported(self, numbers: Numbers) -> tuple[OnnxGraph, tuple[QuantizedNode, ...]]:
+    def _deploy_form(self, numbers: Numbers) -> tuple[OnnxGraph, tuple[QuantizedNode, ...]]:
         """The graph in the deploy form, and what became of its layers.
 
         A layer that has no such form stays as it was: its data and weights are not rounded in vain.
+        MaxPool is not between QuantizeLinear and DequantizeLinear: Ascend's has floats alone on
+        most SoCs.
         """
         refused: dict[int, QuantizedNode] = {}
         while True:
-            chosen = _Rest(numbers, refused)
-            graph = self._with_qdq(chosen)
-            nodes = import_quantized(graph, self.file.tensors, FOLD_LIMIT, chosen.indices)
+            graph = self.graph.copied()
+            chosen = numbers(find_layers(graph))
+            left = [layer for layer in chosen if layer.layer.node.index not in refused]
+            put_qdq(graph, left)
+            indices = {layer.layer.node.index for layer in left}
+            nodes = import_quantized(graph, self.file.tensors, FOLD_LIMIT, indices)
             failed = {
                 node.index: node
                 for node in nodes
-                if node.index in chosen.indices and node.outcome is Outcome.FLOAT
+                if node.index in indices and node.outcome is Outcome.FLOAT
             }
             if not failed:
                 others = (node for node in nodes if node.index not in refused)
                 return graph, tuple(sorted((*others, *refused.values()), key=lambda x: x.index))
             refused |= failed
-
-    def _with_qdq(self, numbers: Numbers, *, pools: bool = False) -> OnnxGraph:
-        """The graph with QuantizeLinear and DequantizeLinear.
-
-        With `pools` MaxPool is between them. Ascend's has floats alone on most SoCs.
-        """
-        graph = self.graph.copied()
-        put_qdq(graph, numbers(find_layers(graph)), pools=pools)
-        return graph
-
-
-class _Rest:
-    """The numbers of layers, without those of nodes that are refused.
-
-    Attributes:
-        indices: positions of the nodes of the layers that are left; known after the call.
-    """
-
-    def __init__(self, numbers: Numbers, refused: Collection[int]) -> None:
-        self.indices: set[int] = set()
-        self._numbers, self._refused = numbers, refused
-
-    def __call__(self, layers: FoundLayers) -> list[Int8Layer]:
-        left = [
-            number
-            for number in self._numbers(layers)
-            if number.layer.node.index not in self._refused
-        ]
-        self.indices = {name.layer.node.index for name in left}
-        return left
 
 
 def _place_in(graph: OnnxGraph, origin: FloatModel) -> None:
