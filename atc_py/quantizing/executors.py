@@ -15,12 +15,10 @@ from atc_py.device.sim.execution.kept_results import KeptResults, SparingModel
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import BAD_OPTION, NO_ONNXRUNTIME, REFERENCE_FAILED, AtcError, Place
 from atc_py.package.reader import OfflineModel, open_model
+from atc_py.pipeline.running.samples import Feeds
 from atc_py.quantizing.layers.measured import write_watched
 from atc_py.system.process import granted_threads
 from atc_py.text import Text
-
-Arrays = Mapping[str, NDArray[Any]]
-
 
 EXECUTORS = ("auto", "ort", "sim")
 """Names of engines; `auto` is onnxruntime where it is installed, else the simulator."""
@@ -93,7 +91,7 @@ class _Onnxruntime:
             except Exception as error:
                 raise _failure(model, error) from error
 
-    def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
+    def run(self, feeds: Feeds) -> dict[str, NDArray[Any]]:
         results = {name: np.asarray(feeds[name]) for name in self._fed}
         if self._session is None:
             return results
@@ -125,7 +123,7 @@ class _Simulated:
         write_watched(model, self._watched, made)
         self._models: dict[tuple[Any, ...], tuple[OfflineModel, SimModel]] = {}
 
-    def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
+    def run(self, feeds: Feeds) -> dict[str, NDArray[Any]]:
         results = {name: np.asarray(feeds[name]) for name in self._fed}
         if not self._made:
             return results

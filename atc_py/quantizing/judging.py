@@ -8,7 +8,8 @@ the least noise at the outputs is taken, which may be none.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.graph import OnnxGraph
-from atc_py.pipeline.running.samples import Samples
+from atc_py.pipeline.running.samples import Feeds, Samples
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer
 from atc_py.quantizing.layers.measured import (
@@ -26,10 +27,11 @@ from atc_py.quantizing.layers.measured import (
     write_mean_errors,
     write_switched,
 )
-from atc_py.quantizing.observe import run_samples
+from atc_py.quantizing.observe import no_progress, run_samples
 from atc_py.quantizing.switched_runs import SwitchedRuns
 from atc_py.quantizing.weights import layer_bias
 from atc_py.results.output_error import ErrorSums
+from atc_py.results.quantization import StepGain
 from atc_py.text import Text
 
 # The mean of n errors with variance v is itself off by v / n, so that only the share 1 - v / (n m^2)
@@ -76,7 +78,7 @@ def channel_errors(  # noqa: PLR0913  (a run and its observers)
     executor: str,
     *,
     seen: StepSamples | None = None,
-    on_stage: Callable[[str], None] | None = None,
+    tell: Callable[[str], None] = no_progress,
 ) -> dict[str, ChannelErrors]:
     """The errors of int8 forms, by key.
 
@@ -95,17 +97,16 @@ def channel_errors(  # noqa: PLR0913  (a run and its observers)
         if seen is not None:
             seen.see(values)
 
-    wanted = [name for each in names.values() for name in each.names]
     outputs = () if seen is None else seen.outputs
     run_samples(
         model,
-        [*dict.fromkeys((*wanted, *outputs))],
+        [*dict.fromkeys((*chain.from_iterable(names.values()), *outputs))],
         samples,
         executor,
         see,
         path=path,
         stage=Text("correct biases"),
-        on_stage=on_stage,
+        tell=tell,
     )
     return errors
 
@@ -118,9 +119,6 @@ def corrected_bias(
     own = layer_bias(graph, layer)
     bias = errors.correction() / float(beta)
     return (bias if own is None else own + bias).astype(np.float32)
-
-
-Feeds = Mapping[str, NDArray[Any]]
 
 
 JUDGED = 4
@@ -152,6 +150,12 @@ class KeptParts(msgspec.Struct, frozen=True):
     # by how much the noise at the outputs falls with them, in dB; None if there is none
     gain: float | None
     whole_gain: float | None  # the same with all parts
+
+    def step(self, name: str, parts: Sequence[str], kept: Collection[str]) -> StepGain:
+        """What a step gained, given the names of its parts and of those that are kept."""
+        left_out = tuple(part for part in parts if part not in kept)
+        count = len(parts) - len(left_out)
+        return StepGain(name, len(parts), count, self.gain, self.whole_gain, left_out)
 
 
 def judged_outputs(model: FloatModel) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from atc_py.diag import CONSTANT_TENSOR, LAYER_LEFT_FLOAT, NO_VALUES, ZERO_CHANNEL, Diagnostic
+from atc_py.pipeline.running.samples import Feeds
 from atc_py.quantizing.calibrate.amct_choices import LayerChoice
 from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
 from atc_py.quantizing.calibrate.histogram import Histogram
@@ -33,9 +33,6 @@ from atc_py.text import Text
 # Every calibrator proposes a range. The layers that read the tensor are computed with each of them,
 # their weights quantized, beside the result in floats, in one run over a few samples; the range with
 # the least sum of relative errors of their results is taken.
-
-Feeds = Mapping[str, NDArray[Any]]
-
 
 AUTO = "auto"
 """Its name among the calibrators."""

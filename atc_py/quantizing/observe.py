@@ -13,7 +13,7 @@ from atc_py.diag import BAD_SAMPLE, Place
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name
 from atc_py.pipeline.running.model import Port
-from atc_py.pipeline.running.samples import Samples, checked, evenly
+from atc_py.pipeline.running.samples import Feeds, Samples, checked, evenly
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.checkpoint import Checkpoint
 from atc_py.quantizing.executors import start_executor
@@ -22,7 +22,9 @@ from atc_py.system.signal_guard import undisturbed
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
-Feeds = Mapping[str, NDArray[Any]]
+
+def no_progress(_stage: str) -> None:
+    """Say nothing."""
 
 
 class ChosenSamples:
@@ -92,7 +94,7 @@ def observe(
     choice: str,
     *,
     checkpoint: Checkpoint | None = None,
-    on_stage: Callable[[str], None] | None = None,
+    tell: Callable[[str], None] = no_progress,
 ) -> Observed:
     """The values of the tensors called `names` in all samples that `checkpoint` lacks."""
     results = {name: Histogram() for name in names}
@@ -115,7 +117,7 @@ def observe(
         checkpoint.write_if_due(results)
 
     try:
-        engine = run_samples(model, names, samples, choice, count, start=done, on_stage=on_stage)
+        engine = run_samples(model, names, samples, choice, count, start=done, tell=tell)
     finally:
         if checkpoint is not None:
             checkpoint.write(results)
@@ -132,7 +134,7 @@ def run_samples(  # noqa: PLR0913  (a run and its observers)
     path: Path | None = None,
     start: int = 0,
     stage: Text = _CALIBRATE,
-    on_stage: Callable[[str], None] | None = None,
+    tell: Callable[[str], None] = no_progress,
 ) -> str:
     """Run a model over samples, from position `start` on; return the name of the engine.
 
@@ -147,16 +149,12 @@ def run_samples(  # noqa: PLR0913  (a run and its observers)
         for position, (label, feeds) in enumerate(checked(samples, ports)):
             if position < start:
                 continue
-            if on_stage is not None:
-                done = position - start
-                on_stage(_progress(stage, position, samples.count, done, time.monotonic() - began))
+            spent = time.monotonic() - began
+            tell(_progress(stage, position, samples.count, position - start, spent))
             see(position, label, executor.run(feeds))
     finally:
         executor.close()
     return executor.name
-
-
-def no_progress(_stage: str) -> None: ...
 
 
 def _progress(stage: Text, position: int, count: int, done: int, seconds: float) -> Text:

@@ -25,7 +25,7 @@ from atc_py.quantizing.calibrate.value_range import (
 )
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.fall_back import RANKING_SAMPLES, cost_order, fall_back
-from atc_py.quantizing.observe import ChosenSamples, no_progress
+from atc_py.quantizing.observe import ChosenSamples
 from atc_py.quantizing.options import ProofOptions
 from atc_py.quantizing.trial_model import TrialModel, form_errors
 from atc_py.results.output_error import ErrorFigures, ErrorSums
@@ -107,10 +107,9 @@ def proved(
     calibrated: Calibrated,
     samples: Samples,
     settings: ProofOptions,
-    on_stage: Callable[[str], None] | None = None,
+    tell: Callable[[str], None],
 ) -> tuple[Calibrated, QuantizationProof]:
     """The calibration with the layers that stay on int8, and what was measured."""
-    tell = on_stage or no_progress
     feeds = ChosenSamples(calibrated.model, samples, settings.samples)
     executor = calibrated.settings.executor
     tell("measure layers")

@@ -30,7 +30,7 @@ from atc_py.quantizing.calibrated import Calibrated, balanced_tensors, layer_fac
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.layers.float_model import FloatModel, original_places
 from atc_py.quantizing.layers.layers import layers_in_bodies
-from atc_py.quantizing.observe import ports_of_model
+from atc_py.quantizing.observe import no_progress, ports_of_model
 from atc_py.quantizing.options import QuantizeOptions
 from atc_py.quantizing.picture_samples import PictureSamples
 from atc_py.quantizing.prove import proved
@@ -117,7 +117,7 @@ def quantize_float(
     Raises:
         AtcError: with every finding; previous files at the outputs are then unchanged.
     """
-    tell = on_stage or _no_progress
+    tell = on_stage or no_progress
     paths = _outputs(model, output, options.form)
     specifications(None, options.operator_list)
     sink = Sink()
@@ -330,6 +330,3 @@ def _record(
         listed=list_verdict(trial, specs, options.operator_list, strict=options.strict_list),
         biases=QuantBiases(None, written.written_as),
     )
-
-
-def _no_progress(_stage: str) -> None: ...

@@ -22,10 +22,9 @@ from atc_py.device.sim.execution.kept_results import KeptResults
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, nodes_for
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.total_nodes import DRAWN
+from atc_py.pipeline.running.samples import Feeds
 from atc_py.quantizing.executors import Executor, engine_of, start_executor
 from atc_py.quantizing.layers.measured import switch_name
-
-Arrays = Mapping[str, NDArray[Any]]
 
 Form = tuple[str, bool]
 """One of two forms: the value that a switch chooses, and whether with the switch on."""
@@ -70,7 +69,7 @@ class SwitchedRuns:
         """Begin with other switches: what they use or add is kept until the next ones."""
         self._kept.begin()
 
-    def run(self, feeds: Arrays, on: Collection[int], sample: int) -> dict[str, NDArray[Any]]:
+    def run(self, feeds: Feeds, on: Collection[int], sample: int) -> dict[str, NDArray[Any]]:
         """The outputs with the switches `on`; other feeds have another number `sample`."""
         shapes = {name: array.shape for name, array in feeds.items()}
         fed = {**feeds, **{name: np.array(at in on) for at, name in enumerate(self._names)}}
@@ -113,7 +112,7 @@ class _Parts:
         self._switches = [switches for switches, _ in groups]
         self._model = model.cut([nodes for _, nodes in groups])
 
-    def run(self, feeds: Arrays, on: int, sample: int) -> dict[str, NDArray[Any]]:
+    def run(self, feeds: Feeds, on: int, sample: int) -> dict[str, NDArray[Any]]:
         """The outputs; bits of `on` are the switches that are on."""
         values, pieces = dict(feeds), self._model.pieces
         wanted = {self._chosen(name, on) for name in self._outputs}

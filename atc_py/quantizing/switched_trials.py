@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from atc_py.pipeline.running.samples import Feeds
 from atc_py.pipeline.running.stored_array import StoredArray, stored_array
 from atc_py.quantizing.switched_runs import SwitchedRuns
 from atc_py.results.output_error import ErrorSums
 from atc_py.system.process import limited_threads
-
-Feeds = Mapping[str, NDArray[Any]]
 
 
 class TrialSample(NamedTuple):

@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
-
+from atc_py.pipeline.running.samples import Feeds
 from atc_py.quantizing.executors import start_executor
 from atc_py.quantizing.layers.measured import write_measured
 from atc_py.quantizing.switched_trials import (
@@ -21,7 +20,6 @@ from atc_py.quantizing.switched_trials import (
 )
 from atc_py.results.output_error import ErrorFigures, ErrorSums
 
-Feeds = Mapping[str, NDArray[Any]]
 if TYPE_CHECKING:
     from atc_py.quantizing.calibrated import Calibrated
     from atc_py.quantizing.layers.qdq_nodes import Int8Layer
@@ -118,7 +116,7 @@ def form_errors(
     path = calibrated.folder / "measured.onnx"
     names = write_measured(model, path, forms)
     inputs = [port.name for port in model.file.inputs]
-    wanted = [name for sums in names.values() for name in sums.names]
+    wanted = [n for sums in names.values() for n in (sums.signal, *sums.noise, *sums.power)]
     errors = {name: tuple(ErrorSums() for _ in forms[name]) for name in names}
     running = start_executor(executor, path, wanted, inputs)
     try:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -41,28 +41,20 @@ _AXES_ARE_INPUTS = 18
 """The opset since which ReduceMean takes its axes as an input."""
 
 
-class LayerSums(msgspec.Struct, frozen=True):
+class LayerSums(NamedTuple):
     """Names of the sums that a measured model gives of one layer, in the order of its forms."""
 
     signal: str  # sum of squares of the result in floats
     noise: tuple[str, ...]  # sums of squares of the difference, of each int8 form
     power: tuple[str, ...]  # sums of squares of the result of each int8 form
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.signal, *self.noise, *self.power)
 
-
-class ErrorNames(msgspec.Struct, frozen=True):
+class ErrorNames(NamedTuple):
     """Names of what a model says of the error of one layer."""
 
     mean: str  # mean of the int8 form's result less that in floats, for each output channel
     squares: str  # mean of its square
     size: str  # number of elements of the result
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.mean, self.squares, self.size)
 
 
 class FormBeside(msgspec.Struct, frozen=True, eq=False):

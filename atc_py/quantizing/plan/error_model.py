@@ -23,6 +23,7 @@ from atc_py.compare.targets import reaches
 from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.package.schema import OmModel
+from atc_py.pipeline.running.samples import Feeds
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.tensor.dtypes import DType
 
@@ -62,9 +63,6 @@ def share_of_comparison(done: LayerComparison, targets: Mapping[str, float]) -> 
     if reaches(done, targets):
         return min(worst, 1.0)
     return max(worst, math.nextafter(1.0, 2.0))
-
-
-Feeds = Mapping[str, NDArray[Any]]
 
 
 class ErrorModel:
