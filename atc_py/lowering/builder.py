@@ -27,8 +27,7 @@ class LoweringWork(Protocol):
         """The graph under construction."""
 
     @property
-    def file(self) -> str:
-        """The model's file, for diagnostics."""
+    def file(self) -> str: ...
 
     def lower_nodes(self, nodes: Sequence[SourceNode], scope: Scope) -> None:
         """Lower nodes, whose values are found in `scope` and put there."""
@@ -56,7 +55,6 @@ class Builder:
         return Builder(self._work, scope, self.node)
 
     def lower_nodes(self, nodes: Sequence[SourceNode], scope: Scope) -> None:
-        """Lower the nodes of a branch into the same graph."""
         self._work.lower_nodes(nodes, scope)
 
     # Inputs and outputs of the source node ----------------------------------------------------
@@ -94,15 +92,10 @@ class Builder:
         return found
 
     def bind(self, source: SourceTensor, value: Value) -> None:
-        """Let `value` stand for `source` from here on."""
         self.scope.bind(source, value)
 
     def output_type(self, position: int = 0) -> TensorType:
-        """Type of the source output at `position`, as shape inference found it.
-
-        Raises:
-            AtcError: BAD_NODE when the node has no such output.
-        """
+        """Type of the source output at `position`, as shape inference found it."""
         outputs = self.node.outputs
         output = outputs[position] if position < len(outputs) else None
         if output is None:
@@ -121,11 +114,7 @@ class Builder:
         return source is not None and source.const is None
 
     def constant_input(self, position: int, name: str) -> npt.NDArray[np.generic] | None:
-        """The numbers of an optional input that must be constant; None when it is absent.
-
-        Raises:
-            AtcError: UNSUPPORTED_FORM when it is computed at run time.
-        """
+        """The numbers of an optional input that must be constant; None when it is absent."""
         source = self.optional_source(position)
         if source is None:
             return None
@@ -144,22 +133,14 @@ class Builder:
         return source.const.numpy()
 
     def numbers(self, position: int, name: str) -> tuple[int, ...] | None:
-        """A constant input as integers, or None when it is absent.
-
-        Raises:
-            AtcError: UNSUPPORTED_FORM when it is computed at run time.
-        """
+        """A constant input as integers, or None when it is absent."""
         array = self.constant_input(position, name)
         return None if array is None else tuple(int(number) for number in array.reshape(-1))
 
     # Attributes of the source node -------------------------------------------------------------
 
     def integer(self, name: str, default: int) -> int:
-        """The integer attribute `name`, or `default` when it is not set.
-
-        Raises:
-            AtcError: BAD_NODE where it is of another type, as for the other attributes.
-        """
+        """The attribute `name` or `default`; as of all attributes, BAD_NODE for another type."""
         value = self.node.attributes.get(name, default)
         if not isinstance(value, int):
             raise self._of_wrong_type(name, Text("an integer"))
@@ -282,11 +263,7 @@ class Builder:
         return output.name if output is not None else f"{self.node.op_type}.{self.node.index}"
 
     def broadcast(self, *shapes: Dims) -> Dims:
-        """The common shape of `shapes`, as far as it is known.
-
-        Raises:
-            AtcError: BAD_NODE where they do not broadcast.
-        """
+        """The common shape of `shapes`, as far as it is known."""
         try:
             return broadcast_dims(*shapes)
         except ValueError as error:
@@ -301,7 +278,6 @@ class Builder:
         return Place(self._work.file, node.index, node.name, node.op_type, field)
 
     def bad(self, reason: Text, field: str | None = None) -> AtcError:
-        """The node contradicts ONNX's definition of its operator."""
         return BAD_NODE.error(
             Text("{field} {message}", field=self.node.op_type, message=reason),
             place=self.place(field),
@@ -327,9 +303,6 @@ def lowering(op_type: str, since: int = 1) -> Callable[[Lowering], Lowering]:
 
     The function takes a builder for one source node and returns one target value for each output
     of that node that it can produce, in order.
-
-    Raises:
-        ValueError: that operator and version is taken; the message names both places.
     """
 
     def register(function: Lowering) -> Lowering:

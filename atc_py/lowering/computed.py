@@ -18,7 +18,7 @@ _STARTS, _ENDS, _AXES, _STEPS = 1, 2, 3, 4
 
 
 def check_pad_mode(b: Builder, mode: str) -> None:
-    """Refuse a mode of Pad that the target does not have; UNSUPPORTED_FORM."""
+    """Refuse a mode of Pad that the target does not have."""
     if mode not in _PAD_MODES:
         text = Text("mode must be one of {known}, found {found}")
         raise b.unsupported(

@@ -53,7 +53,6 @@ def lower_by_spec(spec: OpSpec, target: Target, b: Builder) -> Sequence[Value]:
 
 
 def _hold_against_row(spec: OpSpec, target: Target, node: Node) -> None:
-    """Refuse a specification whose target operator is none, or takes another node."""
     signature = _signature(target.op)
     if signature is None:
         faults = [Text("the target has no operator {op}", op=target.op)]
@@ -109,13 +108,8 @@ def lower_model(
 ) -> Graph:
     """The target graph of `model`, phase `lowered`.
 
-    Args:
-        model: every node in the form of a listed opset.
-        specs: the specifications; the built-in ones by default.
-        placements: by which specifications nodes were taken; others by the first in `specs`.
-
-    Raises:
-        AtcError: with the findings of all nodes that cannot be lowered.
+    Every node is in the form of a listed opset; `placements` say by which specifications nodes were
+    taken, others are by the first in `specs`. Raised are the findings of all nodes.
     """
     taken = {each.view: each.spec for each in placements if each is not None}
     graph = Graph(model.name, Phase.LOWERED)

@@ -10,10 +10,6 @@ def stated(b: Builder, position: int, found: TensorType) -> TensorType:
     """`found`, which the file must have stated for the output too.
 
     What the inputs leave open of it is as the file states it.
-
-    Raises:
-        AtcError: BAD_NODE when it states another shape or dtype.
-        OpenShapeError: a dim is known from neither.
     """
     if not b.wants_output(position):
         return found
@@ -34,5 +30,4 @@ def stated(b: Builder, position: int, found: TensorType) -> TensorType:
 
 
 def said(type_: TensorType) -> str:
-    """A type as people write it."""
     return f"{type_.dtype.value} {format_shape(type_.dims)}"

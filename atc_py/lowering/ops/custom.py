@@ -65,7 +65,6 @@ def lower_four_inputs(b: Builder) -> Sequence[Value]:
 
 @lowering("BatchMatMul")
 def lower_batch_mat_mul(b: Builder) -> Sequence[Value]:
-    """Lower BatchMatMul to BatchMatMul, its attributes obeyed."""
     (result,) = _results(b)
     turned = b.flag("adj_x1"), b.flag("adj_x2")
     return [_product(b, (b.input(0), b.input(1)), result, turned)]
@@ -240,12 +239,10 @@ class _PoolMatrices:
 
     @property
     def left(self) -> DeferredConst:
-        """Ones where a row of windows has a row of the image."""
         return self._const((self.size[0], self.image[0]), lambda: self._ones(0))
 
     @property
     def right(self) -> DeferredConst:
-        """Ones where a column of windows has a column of the image."""
         return self._const((self.image[1], self.size[1]), lambda: self._ones(1).T)
 
     @property
