@@ -15,8 +15,19 @@ from atc_py.lowering.scope import Scope
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.system.register import Register, place_of
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Dims, Shape, broadcast_dims, element_count, normalize_axis
+from atc_py.tensor.shapes import (
+    Dims,
+    Shape,
+    broadcast_dims,
+    element_count,
+    format_shape,
+    normalize_axis,
+)
 from atc_py.text import Text, verbatim
+
+
+def said(type_: TensorType) -> str:
+    return f"{type_.dtype.value} {format_shape(type_.dims)}"
 
 
 class LoweringWork(Protocol):
@@ -104,6 +115,28 @@ class Builder:
                 Text("output {at}", at=position),
             )
         return TensorType(output.required_dtype, output.required_dims)
+
+    def stated_type(self, position: int, known: TensorType) -> TensorType:
+        """`known`, which the file must have stated for the output too, unless it is open.
+
+        Of an operator that ONNX does not define; where both leave a dim open it raises OpenShapeError.
+        """
+        if not self.wants_output(position):
+            return known
+        stated = self.output_type(position)
+        fits = stated.rank == known.rank and all(
+            mine in {None, theirs} for mine, theirs in zip(known.dims, stated.shape, strict=True)
+        )
+        if stated.dtype is not known.dtype or not fits:
+            raise self.bad(
+                Text(
+                    "gives {found}, but the file states {stated}",
+                    found=said(known),
+                    stated=said(stated),
+                ),
+                Text("output {at}", at=position),
+            )
+        return TensorType(known.dtype, stated.dims)
 
     def wants_output(self, position: int) -> bool:
         return position < len(self.node.outputs) and self.node.outputs[position] is not None

@@ -152,7 +152,7 @@ class KeptParts(msgspec.Struct, frozen=True):
     whole_gain: float | None  # the same with all parts
 
     def step(self, name: str, parts: Sequence[str], kept: Collection[str]) -> StepGain:
-        """What a step gained, given the names of its parts and of those that are kept."""
+        """The record of a step, given the names of its parts and of those that are kept."""
         left_out = tuple(part for part in parts if part not in kept)
         count = len(parts) - len(left_out)
         return StepGain(name, len(parts), count, self.gain, self.whole_gain, left_out)
