@@ -67,19 +67,11 @@ def file_as_cann(
 ) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
     """`file` with every deviation of a release of CANN written out, and these.
 
-    Where no node deviates it is `file` itself.
+    Where no node deviates it is `file` itself. `library` has the deviations; without `as_written`
+    rules may have written nodes, which have the parser's form once they are in a file.
 
-    Args:
-        file: the model.
-        conditions: the release, besides precision mode and SoC.
-        library: the operator list, whose specifications have the deviations.
-        shapes: dims of inputs that the model leaves open, by name.
-        as_written: whether the nodes are those of the file; rules may have written others, which
-            have the parser's form once they are in a file.
-
-    Raises:
-        AtcError: REFUSED_BY_PARSER for each node that the parser refuses, or for the model, NO_CANN_ARITHMETIC for
-            each whose result on CANN is not defined; BAD_INPUT_SHAPE for shapes that fit no input.
+    REFUSED_BY_PARSER is raised for each node that the parser refuses, or for the model,
+    NO_CANN_ARITHMETIC for each whose result on CANN is not defined.
     """
     return _Rewriter(file, conditions, library, as_written=as_written).run(shapes)
 
@@ -170,7 +162,6 @@ class _Rewriter:
         return {name: each for name, each in declared.items() if name not in self._replaced}
 
     def _round(self, graph: OnnxGraph, model: SourceModel) -> bool:
-        """Write out one deviation of every node that meets any; return True if there is one."""
         met = {node: found for node in model.all_nodes if (found := self._first(node))}
         problems = [refusal for node in model.all_nodes for refusal in self._refusals(node)]
         undefined = (node for node, deviation in met.items() if deviation.row.undefined)

@@ -24,14 +24,9 @@ FORMS: dict[tuple[str, str], Form] = {}
 
 
 def cann_form(operator: str, *deviations: str) -> Callable[[Form], Form]:
-    """Register a function that writes what CANN computes of a node that meets a deviation.
+    """Register what writes what CANN computes of a node with deviations, rows of the operator.
 
     The function returns the names of the values that become the node's outputs, by position.
-
-    `deviations` are names of rows of the operator's specification.
-
-    Raises:
-        ValueError: a deviation has a form already.
     """
 
     def register(form: Form) -> Form:
@@ -94,26 +89,22 @@ FORMS.update({key: partial(_with_attributes, changed=changed) for key, changed i
 @cann_form("ArgMax", "kept-axis-at-1")
 @cann_form("ArgMin", "kept-axis-at-1")
 def kept_at_1(ctx: RuleContext) -> Sequence[str]:
-    """Write the positions without the axis, and an axis of 1 after the first one."""
     results = ctx.again(keepdims=0)
     return [ctx.unsqueeze(results[0], [1])]
 
 
 @cann_form("ArgMin", "int32-always", "int32-below-newest")
 def positions_in_int32(ctx: RuleContext) -> Sequence[str]:
-    """Write the positions in int32."""
     return [ctx.cast(result, DType.INT32) for result in ctx.again()]
 
 
 @cann_form("Clip", "float32-before-11")
 def clip_as_float32(ctx: RuleContext) -> Sequence[str]:
-    """Write the bounds in float32, as which the result stays."""
     return ctx.again(ctx.cast(ctx.name(0), DType.FLOAT32))
 
 
 @cann_form("GlobalMaxPool", "volume-in-part")
 def max_of_two_axes(ctx: RuleContext) -> Sequence[str]:
-    """Write the maximum over the first and the last axis of the pixels."""
     return [ctx.reduce("ReduceMax", ctx.name(0), [2, len(ctx.dims(0)) - 1])]
 
 
@@ -136,13 +127,11 @@ def magnitude(ctx: RuleContext) -> Sequence[str]:
 
 @cann_form("Clip", "lower-bound-in-float32", "upper-bound-in-float32")
 def clip_in_float32(ctx: RuleContext) -> Sequence[str]:
-    """Write all in float32, as which the result stays."""
     return ctx.again(*(name and ctx.cast(name, DType.FLOAT32) for name in ctx.names))
 
 
 @cann_form("BatchMatMul", "adj-x1-ignored", "adj-x2-ignored")
 def plain_product(ctx: RuleContext) -> Sequence[str]:
-    """Write the product of the inputs as they are."""
     return [ctx.op("MatMul", *ctx.names)]
 
 
@@ -210,7 +199,6 @@ def _choose_values(ctx: RuleContext, marked: str) -> str:
 
 @cann_form("Mod", "dividend-in-float32", "divisor-in-float32")
 def mod_in_float32(ctx: RuleContext) -> Sequence[str]:
-    """Write the remainder of the quotient, truncated, in float32."""
     dividend, divisor = (ctx.cast(name, DType.FLOAT32) for name in ctx.names)
     size = ctx.op("Floor", ctx.op("Abs", ctx.op("Div", dividend, divisor)))
     sign = ctx.op("Mul", ctx.op("Sign", dividend), ctx.op("Sign", divisor))
@@ -239,7 +227,6 @@ _OUTER = 2
 
 @cann_form("MaxPool", "large-window-pads-65504")
 def with_least_padding(ctx: RuleContext) -> Sequence[str]:
-    """Write the pool of X between constants of the least finite element of float16."""
     y, dims, pads = ctx.name(0), list(ctx.shape(0)), ctx.integers("pads")
     for axis, (begin, end) in enumerate(zip(pads, pads[len(pads) // 2 :], strict=False), _OUTER):
         parts = [y]
@@ -287,7 +274,6 @@ _PEEPHOLES = 7
 
 @cann_form("LSTM", "peepholes-ignored")
 def without_peepholes(ctx: RuleContext) -> Sequence[str]:
-    """Write the layer whose gates do not see the cell state."""
     return ctx.again(*ctx.names[:_PEEPHOLES], count=ctx.output_count)
 
 
@@ -297,7 +283,6 @@ def without_peepholes(ctx: RuleContext) -> Sequence[str]:
 @cann_form("ReduceMin", "axes-absent", "axes-attribute-lost", "axes-input-lost")
 @cann_form("ReduceProd", "axes-absent", "axes-attribute-lost", "axes-input-lost")
 def not_reduced(ctx: RuleContext) -> Sequence[str]:
-    """Write the data, over no axis of which is reduced."""
     return [ctx.op("Identity", ctx.name(0))]
 
 
@@ -396,7 +381,6 @@ def divided_by_norm(ctx: RuleContext) -> Sequence[str]:
 
 @cann_form("ThresholdedRelu", "infinity-by-zero")
 def times_mask(ctx: RuleContext) -> Sequence[str]:
-    """Write the product with 1 above the threshold and 0 elsewhere."""
     data = ctx.name(0)
     above = ctx.op("Greater", data, ctx.scalar(ctx.number("alpha", 1.0)))
     return [ctx.op("Mul", data, ctx.cast(above, ctx.element))]

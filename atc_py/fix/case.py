@@ -95,23 +95,13 @@ def case(  # noqa: PLR0913  (a node is its parts)
 ) -> RuleCase:
     """A case of one node; see `RuleCase`.
 
-    Args:
-        op_type: its operator.
-        *inputs: by position; dims are those of a float32 input of the model, an array is a constant.
-        opset: version of ONNX's operators, or of `domain`'s.
-        outputs: how many it has.
-        domain: of the operator.
-        operator_list: the list that refuses it.
-        before: nodes before it.
-        cann: the release of CANN.
-        **attributes: of the node.
+    Dims among the inputs are those of a float32 input of the model, an array is a constant.
     """
     known = tuple(_case_input(value) for value in inputs)
     return RuleCase(op_type, known, attributes, opset, outputs, domain, operator_list, before, cann)
 
 
 def contrib_case(op_type: str, *inputs: CaseInput, outputs: int = 1, **attributes: Any) -> RuleCase:
-    """A case of one node of an operator of onnxruntime."""
     domain = "com.microsoft"
     return case(op_type, *inputs, opset=1, outputs=outputs, domain=domain, **attributes)
 
@@ -136,16 +126,7 @@ def case_after(
     opset: int = 13,
     attributes: Mapping[str, Any] | None = None,
 ) -> RuleCase:
-    """A case of a node after others.
-
-    Args:
-        nodes: the others, producers first.
-        op_type: the operator of the node.
-        reads: names of its inputs by position.
-        inputs: inputs of the model and constants, by name.
-        opset: version of ONNX's operators.
-        attributes: of the node.
-    """
+    """A case of a node that reads `reads` after others; arrays among `inputs` are constants."""
     fed = {name: tensor for name, tensor in inputs.items() if isinstance(tensor, Fed)}
     constants: tuple[CaseNode, ...] = tuple(
         ("Constant", (), (name,), {"value": tensor})

@@ -27,11 +27,10 @@ from atc_py.tensor.dtypes import DType
 def has_defined_dtypes(node: SourceNode) -> bool:
     """True unless ONNX has no definition of a node's operator for the dtypes of its inputs.
 
-    It has none, either, where an input that is not optional is absent.
-
-    Dtypes that are not known are taken for ones that it has. Operators that ONNX does not have are
-    those of other domains, and of onnxruntime, which also has some at older opsets than ONNX does,
-    such as LayerNormalization; these are judged by ONNX's first definition.
+    It has none, either, where an input that is not optional is absent; dtypes that are not known
+    are taken for ones that it has. Operators that ONNX does not have are those of other domains,
+    and of onnxruntime, which also has some at older opsets than ONNX does, such as
+    LayerNormalization; these are judged by ONNX's first definition.
     """
     versions = () if node.domain else history().versions(node.op_type)
     if not versions:
@@ -61,10 +60,7 @@ _FLOAT_BYTES = 2
 
 
 def form_seconds(ctx: RuleContext, graph: OnnxGraph, soc: Soc) -> float:
-    """The time of the nodes that a rule wrote, on one SoC.
-
-    `graph` is that of the node that they replace.
-    """
+    """The time of the nodes that a rule wrote for a node of `graph`, on one SoC."""
     form = _graph_of(ctx, graph)
     infer_types(form)
     constant = set(form.consts)
@@ -167,12 +163,7 @@ def fitting_forms(
     """The forms of the rules that fit; rules that are `last` only where no other does.
 
     None fits a node that ONNX does not define: there is nothing that its form would be equal to.
-
-    Args:
-        node: the node.
-        rules: those of its operator, in the order tried.
-        open_context: returns the node's context, in which nothing is written yet.
-        misfits: gains the rules that do not fit.
+    Each rule gets a context in which nothing is written; `misfits` gains the rules that do not fit.
     """
     begin_rule()
     if not has_defined_dtypes(node):
@@ -199,7 +190,6 @@ def fitting_forms(
 
 
 def cheapest(forms: Sequence[FittingForm], graph: OnnxGraph, soc: Soc) -> FittingForm:
-    """The form that takes the least time; of equal ones, the first."""
     if len(forms) == 1:
         return forms[0]
     return min(forms, key=lambda form: form_seconds(form.ctx, graph, soc))

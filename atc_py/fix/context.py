@@ -55,10 +55,7 @@ class RuleContext(ContextFacts):
         ranges: Ranges | None = None,
         around: Surroundings | None = None,
     ) -> None:
-        """Start without new nodes.
-
-        `fresh` returns an unused name, given a base; new nodes are written at `opset`.
-        """
+        """Start without new nodes; `fresh` returns an unused name, given a base."""
         super().__init__(node, ranges, around)
         self.absorbed: tuple[OnnxNode, ...] = ()
         self.beside: tuple[OnnxNode, ...] = ()
@@ -90,11 +87,9 @@ class RuleContext(ContextFacts):
         return self.const(value, self.element, label)
 
     def require_opset(self, least: int) -> None:
-        """Require that new nodes are written at an opset, or a newer one."""
         require(self.opset >= least, "the opset is {least} or more", least=least)
 
     def op(self, op_type: str, *inputs: str, label: str = "", **attributes: Any) -> str:
-        """Write a node with one output; return the output's name."""
         return self.ops(op_type, *inputs, count=1, label=label, **attributes)[0]
 
     def derived(
@@ -113,7 +108,6 @@ class RuleContext(ContextFacts):
     def ops(
         self, op_type: str, *inputs: str, count: int, label: str = "", **attributes: Any
     ) -> tuple[str, ...]:
-        """Write a node with `count` outputs; return their names."""
         require(len(self.made) < MOST_NODES, "the new form is not too large")
         base = self._label(label or op_type.lower())
         outputs = tuple(self._fresh(base) for _ in range(count))
@@ -137,7 +131,6 @@ class RuleContext(ContextFacts):
 
     @property
     def output_count(self) -> int:
-        """Number of the node's outputs, absent ones among them."""
         return len(self.node.outputs)
 
     def own(self, y: str) -> str:
@@ -152,7 +145,6 @@ class RuleContext(ContextFacts):
         return total
 
     def times(self, x: str, factor: float, label: str = "scalar") -> str:
-        """Multiply by a number."""
         return self.op("Mul", x, self.scalar(factor, label))
 
     def concat(self, parts: Sequence[str], axis: int) -> str:
@@ -190,12 +182,7 @@ class RuleContext(ContextFacts):
         return tuple(names.get(name, name) for name in body.outputs)
 
     def _write(self, nodes: Sequence[OnnxNode], names: dict[str, str]) -> None:
-        """Write nodes whose values are called otherwise in the model; `names` gains theirs.
-
-        Args:
-            nodes: producers first.
-            names: names in the model by those in the nodes; others are equal.
-        """
+        """Write nodes, producers first; `names`, by those in the nodes, gains theirs."""
         for node in nodes:
             require(not node.domain, "all operators are ONNX's own")
             inputs = [names.get(name, name) for name in node.input_names]
@@ -210,11 +197,9 @@ class RuleContext(ContextFacts):
         return self._keep(np.ascontiguousarray(value).reshape(value.shape), "const")
 
     def squeeze(self, x: str, axes: Sequence[int]) -> str:
-        """Remove axes of 1."""
         return self._along("Squeeze", x, axes)
 
     def unsqueeze(self, x: str, axes: Sequence[int]) -> str:
-        """Insert axes of 1."""
         return self._along("Unsqueeze", x, axes)
 
     def reduce(self, op_type: str, x: str, axes: Sequence[int], *, keepdims: bool = True) -> str:
@@ -231,15 +216,12 @@ class RuleContext(ContextFacts):
         return self.op("Transpose", x, perm=list(perm))
 
     def transpose_back(self, x: str, perm: Sequence[int]) -> str:
-        """Undo a permutation of axes."""
         return self.transpose(x, [int(axis) for axis in np.argsort(perm)])
 
     def cast(self, x: str, dtype: DType) -> str:
-        """Cast to `dtype`."""
         return self.op("Cast", x, to=element_of_dtype(dtype))
 
     def slice(self, x: str, axis: int, start: int, end: int, step: int = 1) -> str:
-        """Take elements `start` to `end` of one axis."""
         if self.opset < _SLICE_AS_INPUT:
             require(step == 1, "the opset is 10 or more")
             return self.op("Slice", x, axes=[axis], starts=[start], ends=[end])
@@ -255,7 +237,6 @@ class RuleContext(ContextFacts):
         return self.op("Pad", x, self.const(pads, label="pads"))
 
     def clip(self, x: str, low: float, high: float, dtype: DType = DType.FLOAT32) -> str:
-        """Limit elements to `low` and `high`."""
         if self.opset < _CLIP_AS_INPUT:
             return self.op("Clip", x, min=float(low), max=float(high))
         limits = [self.const(low, dtype, "least"), self.const(high, dtype, "most")]
@@ -275,13 +256,9 @@ class RuleContext(ContextFacts):
 def splice(
     writer: Writer, origin: OnnxNode, ctx: RuleContext, results: Sequence[str]
 ) -> tuple[OnnxNode, ...]:
-    """Write what `ctx` has in place of `origin`; return the nodes, without copies of values.
+    """Write what `ctx` has in the place of `origin`; return the nodes, without copies of values.
 
-    Args:
-        writer: of the graph.
-        origin: the node that is replaced; new nodes have its place.
-        ctx: the new nodes and constants.
-        results: names of the values that become the outputs of `origin`, by position.
+    `results` are the values that become the outputs of `origin`, by position.
     """
     writer.graph.consts.update(ctx.consts)
     made = {name for node in ctx.made for name in node.writes}

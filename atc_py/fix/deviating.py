@@ -13,18 +13,13 @@ from atc_py.spec.lists import find_release
 
 
 def bound_node(placed: OpsetPlacement, conditions: Conditions, before: NodesBefore) -> BoundNode:
-    """A node bound to the specification of the list that took it.
-
-    `placed` is the node where the check has placed it; `before` has the nodes before each node of
-    the model.
-    """
+    """A node, as the check has placed it, bound to the specification that took it."""
     node, spec, view = placed.node, placed.spec, placed.view
     earlier, fed = before(node), before.fed(node, spec)
     return BoundNode(spec, view, placed.opset, conditions, node.opset, before=earlier, fed=fed)
 
 
 def nodes_before(model: SourceModel, library: Library) -> NodesBefore:
-    """The nodes before each node of a model."""
     return NodesBefore(
         model.all_nodes, lambda node: library.find(node.op_type, node.domain), model.inputs
     )

@@ -81,14 +81,9 @@ class Fixer:
     ) -> None:
         """Take a file.
 
-        Args:
-            file: the file.
-            conditions: the precision mode and the SoC.
-            library: the operator list.
-            rules: the rules that apply.
-            start: the file folded and checked with these conditions and that list, without inputs
-                that are bound; None where that is still to be done.
-            trial: finds listed nodes that would not compile; None to go by the list alone.
+        `start` is the file folded and checked with these conditions and that list, without inputs
+        that are bound; `trial` finds listed nodes that would not compile, else the list alone
+        decides.
         """
         self.looked_around = False
         self._file = file
@@ -112,19 +107,11 @@ class Fixer:
     def fix(
         self, shapes: Mapping[str, Shape], *, tidy: bool = True, measures: bool = False
     ) -> Fixed:
-        """The model in its new form.
+        """The model in its new form; tidying it changes no verdict.
 
         A node of the file whose new form is still refused gets another one where several rules
-        fitted, and else stays as it was.
-
-        Args:
-            shapes: dims of inputs that the model leaves open, by name.
-            tidy: tidy the new form, which changes no verdict.
-            measures: whether runs of the model are to show what rules change that have a bound for it.
-
-        Raises:
-            AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for a value of an
-                input that the model does not have, or whose dims are open.
+        fitted, and else stays as it was. With `measures` runs of the model are to show what rules
+        change that have a bound for it.
         """
         self._measures, choices = measures, 0
         while True:
@@ -357,7 +344,6 @@ class Fixer:
     def _rules_of(
         self, label: str, purpose: Purpose, deviations: frozenset[str]
     ) -> tuple[FixRule, ...]:
-        """The rules for an operator that the user allows, looked up once."""
         key = label, purpose, deviations
         if key not in self._known_rules:
             rules = rules_of_operator(*key)
@@ -366,7 +352,6 @@ class Fixer:
         return self._known_rules[key]
 
     def _allowed(self, rule: FixRule) -> FixRule | None:
-        """The rule as the user allows it, if so."""
         chosen = self._rules
         if rule.name in chosen.skip or (chosen.only and rule.name not in chosen.only):
             return None

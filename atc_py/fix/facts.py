@@ -38,7 +38,6 @@ class Surroundings:
         written: Sequence[OnnxNode] = (),
         made_bytes: int = 0,
     ) -> None:
-        """Take a graph, and the list of the nodes that are written in this round."""
         self.graph, self.tensors = graph, tensors
         self.taken: set[OnnxNode] = set()
         self.made_bytes = made_bytes
@@ -46,18 +45,17 @@ class Surroundings:
 
     @property
     def room(self) -> int:
-        """Number of nodes that may be added."""
         return MOST_NODES - len(self._written)
 
     def known(self, name: str) -> NDArray[Any] | None:
-        """The data of a constant; None for other values."""
         const = self.graph.consts.get(name)
         return None if const is None else const.numpy()
 
     def only_use(self, name: str) -> OnnxNode | None:
         """The only reader of a value.
 
-        It is None if others read the value too, the model returns it, or the node is replaced already.
+        It is None if others read the value too, the model returns it, or the node is replaced
+        already.
         """
         alone = self.graph.is_read_once(name)
         return next((use for use in self.graph.uses(name) if alone and use not in self.taken), None)
@@ -95,7 +93,6 @@ class ContextFacts:
         return self._surroundings
 
     def producer(self, name: str) -> OnnxNode | None:
-        """The origin of a value; None for inputs and constants."""
         return None if self.around is None else self.around.graph.producer(name)
 
     @property
@@ -106,7 +103,6 @@ class ContextFacts:
     # Tensors ------------------------------------------------------------------------------------
 
     def tensor(self, position: int) -> SourceTensor | None:
-        """The input at `position`; None if it is absent."""
         inputs = self.node.inputs
         return inputs[position] if position < len(inputs) else None
 
@@ -116,21 +112,17 @@ class ContextFacts:
         return cast("SourceTensor", tensor)
 
     def name(self, position: int) -> str:
-        """The name of an input; "" if it is absent."""
         tensor = self.tensor(position)
         return "" if tensor is None else tensor.name
 
     @property
     def names(self) -> list[str]:
-        """The names of all inputs; "" for one that is absent."""
         return [self.name(position) for position in range(len(self.node.inputs))]
 
     def present(self, *positions: int) -> list[str]:
-        """The names of those of some inputs that are not absent."""
         return [name for name in map(self.name, positions) if name]
 
     def output(self, position: int) -> SourceTensor | None:
-        """The output at `position`; None if nothing uses it."""
         outputs = self.node.outputs
         return outputs[position] if position < len(outputs) else None
 
@@ -141,14 +133,12 @@ class ContextFacts:
         return tensor.required_dims
 
     def shape(self, position: int) -> Shape:
-        """The dims of a required input, all of them known."""
         tensor = self.input(position)
         known = None if tensor.dims is None else format_shape(tensor.dims)
         require(not tensor.is_open, "the dims of {name} are known", found=known, name=tensor.name)
         return tensor.shape
 
     def constant(self, position: int) -> NDArray[Any]:
-        """The data of a required input that is not computed at run time."""
         const = self._const(position)
         tables.require_bytes(const.dtype.itemsize * prod(const.shape))
         return const.numpy()
@@ -166,12 +156,7 @@ class ContextFacts:
         return cast("DType", dtype)
 
     def floats(self, position: int, name: str = "") -> str:
-        """The name of an input, where the node works on float16 or float32.
-
-        Args:
-            position: the input.
-            name: what ONNX calls the tensor of that dtype; "" for words that name none.
-        """
+        """The name of an input of a node on float16 or float32, as which `name` stands in words."""
         if name:
             require(
                 self.element in FLOATS,
@@ -185,7 +170,6 @@ class ContextFacts:
     # Attributes ---------------------------------------------------------------------------------
 
     def integers(self, name: str, default: Sequence[int] = ()) -> tuple[int, ...]:
-        """An attribute that is a list of integers."""
         value = self.node.attributes.get(name, tuple(default))
         whole = isinstance(value, tuple) and all(isinstance(number, int) for number in value)
         require(whole, "{name} is a list of integers", name=name)
@@ -197,7 +181,6 @@ class ContextFacts:
         return cast("int", value)
 
     def flag(self, name: str, *, default: bool) -> bool:
-        """An integer attribute that is 0 or 1."""
         value = self.integer(name, int(default))
         require(value in {0, 1}, "{name} is 0 or 1", name=name)
         return bool(value)
@@ -242,5 +225,5 @@ class ContextFacts:
     def unbounded(
         self, tensor: SourceTensor, target: Range
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Inputs and others that keep a tensor from being known to be within `target`; see `Ranges`."""
+        """As of `Ranges`."""
         return ((), ()) if self._ranges is None else self._ranges.unbounded(tensor, target)

@@ -72,14 +72,10 @@ def application_of(
     ranges: Ranges,
     given: Sequence[OnnxNode] = (),
 ) -> RuleApplication:
-    """The step that put `written` in place of `nodes`.
+    """The step that put `written` in place of `nodes`, the node and those of its chain.
 
-    Args:
-        graph: the graph with the constants of the new nodes.
-        nodes: the node, and those of its chain.
-        written: the new nodes.
-        ranges: of the model as it was before.
-        given: nodes before the node that the rule looked through, producers first.
+    `graph` has the constants of the new nodes; `given` are nodes before the node that the rule
+    looked through, producers first.
     """
     reads = dict.fromkeys(name for value in (*given, *nodes, *written) for name in value.reads)
     names = (*reads, *(name for node in nodes for name in node.writes))
@@ -96,10 +92,7 @@ def application_of(
 def nodes_looked_through(
     graph: OnnxGraph, origin: OnnxNode, written: Sequence[OnnxNode]
 ) -> list[OnnxNode]:
-    """The nodes before `origin` back to what the new nodes read, producers first.
-
-    `graph` has the nodes before this round; `written` replaced `origin`.
-    """
+    """The nodes before `origin` back to what `written`, in its place, reads; producers first."""
     read = {name for node in written for name in node.reads if name not in graph.consts}
     own = {name for node in written for name in node.writes}
     if read <= {*origin.reads, *own}:
@@ -195,7 +188,6 @@ class UnmeasuredError(Exception):
     """Rules that were applied for what runs of the model show change more, or are not shown."""
 
     def __init__(self, unfit: Sequence[Unfit]) -> None:
-        """Take the rules and their nodes, with the reasons."""
         super().__init__()
         self.unfit = tuple(unfit)
 
@@ -229,15 +221,10 @@ class Fixed:
 
     @property
     def model(self) -> SourceModel | None:
-        """The graph as a source model; None if it is not settled."""
         return None if self.folded is None else self.folded.source
 
     def require_settled(self) -> None:
-        """Refuse a form that rules would go on changing.
-
-        Raises:
-            AtcError: FIX_NOT_SETTLED, with the rules that were applied last.
-        """
+        """Refuse a form that rules would go on changing."""
         if self.settled:
             return
         rules = ", ".join(

@@ -56,13 +56,7 @@ def with_original_layers(fixed: Fixed) -> OnnxGraph | None:
 def in_qdq(graph: OnnxGraph, file: OnnxFile, *, strict: bool) -> OnnxGraph | None:
     """The graph with int8 layers between QuantizeLinear and DequantizeLinear, as ONNX runtimes open it.
 
-    Args:
-        graph: the graph.
-        file: its file.
-        strict: whether a layer without that form is an error; else there is no such graph.
-
-    Raises:
-        AtcError: NO_QDQ_FORM.
+    A layer without that form is an error if `strict`; else there is no such graph.
     """
     if not is_deploy_form(node.op_type for node in graph.nodes):
         return graph
@@ -104,7 +98,6 @@ class _Walk:
         self._there = there
 
     def nodes_of(self, names: Collection[str]) -> list[OnnxNode]:
-        """The nodes that make `names`, producers first."""
         done: dict[OnnxNode, None] = {}
         opened: set[OnnxNode] = set()
         waiting = [(name, False) for name in reversed([*names])]
@@ -135,9 +128,8 @@ def state_at_listed_opset(fixed: Fixed, library: Library, cann: str | None = Non
     """State the graph at the opset that suits the list, check it there, and return the opset.
 
     Where a node has no form at an opset, or one with more errors, the next one is tried; the graph
-    stays at its own where none is left.
-
-    `cann` is the release whose parser is to have the operators at that opset, too; None for any.
+    stays at its own where none is left. The parser of the release `cann` is to have the operators
+    there.
     """
     folded, graph = fixed.folded, fixed.graph
     if folded is None or fixed.look is None:
@@ -168,15 +160,9 @@ def fixed_file(
     rules: FixRules,
     shapes: Mapping[str, Shape],
 ) -> tuple[OnnxFile, tuple[Applied, ...]]:
-    """`file` with its refused nodes replaced, and the rules that did so.
+    """`file`, read leniently, with its refused nodes replaced, and the rules that did so.
 
-    New nodes have the places of the old ones.
-
-    `file` was read leniently; `shapes` are the dims of inputs that the model leaves open.
-
-    Raises:
-        AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for an unknown rule, and
-            for a value that an input cannot be bound to; FIX_NOT_SETTLED for rules without end.
+    New nodes have the places of the old ones. FIX_NOT_SETTLED is raised for rules without end.
     """
     rules = with_input_ranges(file, rules)
     result = fix_measured(lambda: Fixer(file, conditions, library, rules), shapes, rules)

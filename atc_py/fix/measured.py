@@ -33,17 +33,7 @@ _Values = Mapping[str, NDArray[Any]]
 def fix_measured(
     fixer: Callable[[], Fixer], shapes: Mapping[str, Shape], rules: FixRules, *, tidy: bool = True
 ) -> Fixed:
-    """The model in its new form, with rules that have a bound only where runs keep to it.
-
-    Args:
-        fixer: starts on the file anew.
-        shapes: dims of inputs that the model leaves open, by name.
-        rules: the rules that apply.
-        tidy: as in `Fixer.fix`.
-
-    Raises:
-        AtcError: what `Fixer.fix` raises.
-    """
+    """The model in its new form, with rules that have a bound only where runs keep to it."""
     first = fixer()
     fixed = first.fix(shapes, tidy=tidy, measures=True)
     measured = _measured(fixed)

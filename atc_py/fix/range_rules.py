@@ -20,7 +20,6 @@ class Range(NamedTuple):
     high: int
 
     def within(self, other: Range) -> bool:
-        """True if `other` has every value of this range."""
         return other.low <= self.low and self.high <= other.high
 
     def joined(self, other: Range) -> Range:

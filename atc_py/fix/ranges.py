@@ -126,11 +126,9 @@ class Ranges:
         self._free: set[str] = set()
 
     def maker(self, tensor: SourceTensor) -> OnnxNode | None:
-        """The node that computes a tensor; None for inputs and constants."""
         return self._graph.producer(tensor.name)
 
     def of(self, tensor: SourceTensor) -> Range | None:
-        """The range of a tensor of integers; None for other dtypes."""
         return self._work_out(tensor) if tensor.dtype in LIMITS else None
 
     def _work_out(self, tensor: SourceTensor) -> Range | None:
@@ -156,11 +154,7 @@ class Ranges:
     def unbounded(
         self, tensor: SourceTensor, target: Range
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The values that keep a tensor from being known to lie within `target`.
-
-        Returns:
-            Inputs of the model without a given range, and results that no rule bounds.
-        """
+        """Inputs without a given range and results that no rule bounds, on which `target` fails."""
         inputs: dict[str, None] = {}
         others: dict[str, None] = {}
         limit = LIMITS.get(tensor.dtype) if tensor.dtype is not None else None

@@ -111,12 +111,10 @@ _COERCED = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
 def opsets_to_try(model: SourceModel, library: Library, cann: str | None = None) -> list[int]:
     """The opsets at which `model` may be stated, the best one first; PREFERRED at least.
 
-    First come those at which every listed operator is on the list, nearest the model's own. For a
-    release of CANN all are opsets that its parser has for every operator; those that the list lacks
+    First come those at which every listed operator is on the list, nearest the model's own. For the
+    release `cann` all are opsets that its parser has for every operator; those that the list lacks
     for some follow, since check restates nodes one by one, and those at which the parser reads an
     operator otherwise than ONNX come last.
-
-    `cann` is the release whose parser is to have the operators there; None for any.
     """
     own = model.opsets.get("", PREFERRED)
     listed = _listed(model, library)
@@ -181,11 +179,9 @@ def changed_results(nodes: Collection[OnnxNode], before: int, after: int) -> set
 def restate_graph(
     graph: OnnxGraph, model: FoldedModel, library: Library, opset: int
 ) -> list[NotStated]:
-    """Write every node of `graph` and of its branches in its form at `opset`; return those without one.
+    """Write the nodes of a folded graph and its branches in their forms at `opset`; return those without.
 
-    The graph is as before if there is such a node.
-
-    `graph` is folded and imports `opset` afterwards; `model` is the same with its branches.
+    The graph is as before if there is such a node. `model` is the same with its branches.
     """
     if graph.opsets.get("", opset) == opset:
         return []
@@ -312,10 +308,7 @@ class _Restating:
 
 
 def _without_idle_parts(node: OnnxNode) -> OnnxNode:
-    """The node without attributes that change nothing.
-
-    These are `allowzero` where no dim is 0, and the number of parts of a Split into equal ones.
-    """
+    """The node without an allowzero or a num_outputs that changes nothing."""
     idle = {"Reshape": ("allowzero", _has_no_zero), "Split": ("num_outputs", _is_even)}
     name, is_idle = idle.get(node.op_type, ("", _is_even))
     if name not in node.attributes or not is_idle(node):

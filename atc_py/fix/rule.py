@@ -116,7 +116,6 @@ class FixRule:
 
     @property
     def text(self) -> RuleText:
-        """Its words in both languages."""
         sentence = " ".join(self.words.partition("\n\n")[0].split()).removesuffix(".")
         before, _, rest = sentence.partition(" -> ")
         after, _, condition = rest.rpartition(", if ") if ", if " in rest else (rest, "", "none")
@@ -125,11 +124,7 @@ class FixRule:
         return RuleText(Text(before), Text(after), Text(condition), Text(self.float16))
 
     def write(self, ctx: RuleContext) -> tuple[str, ...]:
-        """Write the new form; return the names of its results, one for each output of the node.
-
-        Raises:
-            UnfitError: the rule does not fit the node.
-        """
+        """Write the new form; return the names of its results, one for each output of the node."""
         results = self.apply(ctx)
         return (results,) if isinstance(results, str) else tuple(results)
 
@@ -162,9 +157,6 @@ def rule(  # noqa: PLR0913  (a rule is its parts)
     Operators, by default that of the example, and deviations have blanks between them; `miss` is the
     near miss. The rule replaces refused nodes where `lists` says so, or where it has no other purpose.
     For the rest see `FixRule`.
-
-    Raises:
-        ValueError: another rule has the name.
     """
     names, removed = (
         frozenset(words.split() if isinstance(words, str) else words)
@@ -191,7 +183,6 @@ def rule(  # noqa: PLR0913  (a rule is its parts)
 
 
 def load_rules() -> Mapping[str, FixRule]:
-    """Every rule by name."""
     _import_rules()
     return _RULES
 
@@ -208,13 +199,7 @@ def _import_rules() -> None:
 def rules_of_operator(
     label: str, purpose: Purpose = Purpose.LISTS, deviations: Collection[str] = ()
 ) -> tuple[FixRule, ...]:
-    """The rules for an operator, in the order tried.
-
-    Args:
-        label: the operator, as `FixRule.operators` spells it.
-        purpose: that of the rules.
-        deviations: of purpose CANN, those that the node meets: rules remove one of them at least.
-    """
+    """The rules for an operator, in the order tried; those of CANN remove a deviation."""
     if purpose is Purpose.PRECISION:
         importlib.import_module(PRECISE)
     known = _RULES if purpose is Purpose.PRECISION else load_rules()
@@ -227,11 +212,7 @@ def rules_of_operator(
 
 
 def check_rules(names: Iterable[str]) -> None:
-    """Refuse names that no rule has.
-
-    Raises:
-        AtcError: BAD_OPTION for the first of them, with the nearest name that a rule has.
-    """
+    """Refuse names that no rule has."""
     chosen = set(names)
     known = load_rules() if chosen else {}
     for name in sorted(chosen - known.keys()):

@@ -42,7 +42,6 @@ class Start(msgspec.Struct, frozen=True):
 
     @property
     def graph(self) -> OnnxGraph:
-        """A graph that may be changed."""
         return self.kept.copied()
 
     @property
@@ -53,11 +52,7 @@ class Start(msgspec.Struct, frozen=True):
 
 
 def bind_inputs(graph: OnnxGraph, values: Mapping[str, float]) -> None:
-    """Make inputs constants that are filled with one value.
-
-    Raises:
-        AtcError: BAD_OPTION for an input that the model does not have, or whose dims are open.
-    """
+    """Make inputs constants that are filled with one value."""
     for name, value in values.items():
         if name not in graph.inputs:
             raise BAD_OPTION.error(

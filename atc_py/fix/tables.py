@@ -36,11 +36,7 @@ class _Counted(np.ndarray[Any, Any]):
 
 
 def require_room(*dims: int) -> None:
-    """Refuse the node if an array of these dims is too large to be made.
-
-    Raises:
-        UnfitError: it is.
-    """
+    """Refuse the node if an array of these dims is too large to be made."""
     most = min(_MOST_ELEMENTS, memory_limit() // _SHARE)
     require(
         all(0 <= dim <= most for dim in dims) and prod(dims) <= most,
@@ -50,23 +46,17 @@ def require_room(*dims: int) -> None:
 
 
 def require_bytes(nbytes: int) -> None:
-    """Refuse the node if what rules read and write of constants takes too much memory.
-
-    Raises:
-        UnfitError: it does.
-    """
+    """Refuse the node if what rules read and write of constants takes too much memory."""
     most = memory_limit() // 2
     require(nbytes <= most, "constants of rules take at most {most} bytes", most=most)
 
 
 def arange(*bounds: int, dtype: DTypeLike = np.int64) -> NDArray[Any]:
-    """Numpy's arange of integers."""
     require_room(len_of(*bounds))
     return np.arange(*bounds, dtype=dtype).view(_Counted)
 
 
 def of(positions: Sequence[int] | NDArray[Any]) -> NDArray[Any]:
-    """Positions as an array of integers."""
     if isinstance(positions, range):
         return arange(positions.start, positions.stop, positions.step)
     return np.asarray(positions, np.int64)
@@ -92,7 +82,6 @@ def ones(shape: int | Sequence[int], dtype: DTypeLike = np.float64) -> NDArray[A
 
 
 def eye(rows: int, columns: int | None = None, k: int = 0, dtype: Any = np.float64) -> NDArray[Any]:
-    """A matrix with ones on diagonal `k`."""
     columns = rows if columns is None else columns
     require_room(rows, columns)
     return np.eye(rows, columns, min(max(k, -rows), columns), dtype).view(_Counted)
@@ -105,7 +94,6 @@ def indices(shape: Sequence[int]) -> NDArray[np.int64]:
 
 
 def outer(one: ArrayLike, other: ArrayLike) -> NDArray[Any]:
-    """The products of all pairs."""
     require_room(np.size(one), np.size(other))
     return np.outer(np.asarray(one), np.asarray(other)).view(_Counted)
 
@@ -126,6 +114,5 @@ def pad(
 
 
 def repeat(array: NDArray[Any], count: int, axis: int | None = None) -> NDArray[Any]:
-    """Each element `count` times."""
     require_room(array.size, count)
     return np.repeat(array, count, axis)

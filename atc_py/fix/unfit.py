@@ -20,7 +20,6 @@ _tally = _Tally()
 
 
 def begin_rule() -> None:
-    """Count the conditions of the rule that is tried next from 0."""
     _tally.held.clear()
 
 
@@ -52,9 +51,8 @@ def require(
 ) -> None:
     """Refuse the node unless `condition` is true.
 
-    Raises:
-        UnfitError: with the condition in words, such as `W is constant`; `values` fill its places,
-            and what was found in its place follows.
+    UnfitError has it in words, such as `W is constant`; `values` fill its places, and what was
+    found in its place follows.
     """
     if not condition:
         raise UnfitError(template, unbounded, found, **values)
@@ -62,11 +60,7 @@ def require(
 
 
 def skip_unless(condition: object) -> None:
-    """Pass the node by, without a reason, unless the rule is meant for nodes of its kind.
-
-    Raises:
-        UnfitError: without words; reports leave it out.
-    """
+    """Pass the node by, without a reason, unless the rule is meant for nodes of its kind."""
     if not condition:
         raise UnfitError("")
     _tally.held.add("")

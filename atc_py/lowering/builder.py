@@ -15,8 +15,19 @@ from atc_py.lowering.scope import Scope
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.system.register import Register, place_of
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Dims, Shape, broadcast_dims, element_count, normalize_axis
+from atc_py.tensor.shapes import (
+    Dims,
+    Shape,
+    broadcast_dims,
+    element_count,
+    format_shape,
+    normalize_axis,
+)
 from atc_py.text import Text, verbatim
+
+
+def said(type_: TensorType) -> str:
+    return f"{type_.dtype.value} {format_shape(type_.dims)}"
 
 
 class LoweringWork(Protocol):
@@ -27,8 +38,7 @@ class LoweringWork(Protocol):
         """The graph under construction."""
 
     @property
-    def file(self) -> str:
-        """The model's file, for diagnostics."""
+    def file(self) -> str: ...
 
     def lower_nodes(self, nodes: Sequence[SourceNode], scope: Scope) -> None:
         """Lower nodes, whose values are found in `scope` and put there."""
@@ -56,7 +66,6 @@ class Builder:
         return Builder(self._work, scope, self.node)
 
     def lower_nodes(self, nodes: Sequence[SourceNode], scope: Scope) -> None:
-        """Lower the nodes of a branch into the same graph."""
         self._work.lower_nodes(nodes, scope)
 
     # Inputs and outputs of the source node ----------------------------------------------------
@@ -94,15 +103,10 @@ class Builder:
         return found
 
     def bind(self, source: SourceTensor, value: Value) -> None:
-        """Let `value` stand for `source` from here on."""
         self.scope.bind(source, value)
 
     def output_type(self, position: int = 0) -> TensorType:
-        """Type of the source output at `position`, as shape inference found it.
-
-        Raises:
-            AtcError: BAD_NODE when the node has no such output.
-        """
+        """Type of the source output at `position`, as shape inference found it."""
         outputs = self.node.outputs
         output = outputs[position] if position < len(outputs) else None
         if output is None:
@@ -111,6 +115,28 @@ class Builder:
                 Text("output {at}", at=position),
             )
         return TensorType(output.required_dtype, output.required_dims)
+
+    def stated_type(self, position: int, known: TensorType) -> TensorType:
+        """`known`, which the file must have stated for the output too, unless it is open.
+
+        Of an operator that ONNX does not define; where both leave a dim open it raises OpenShapeError.
+        """
+        if not self.wants_output(position):
+            return known
+        stated = self.output_type(position)
+        fits = stated.rank == known.rank and all(
+            mine in {None, theirs} for mine, theirs in zip(known.dims, stated.shape, strict=True)
+        )
+        if stated.dtype is not known.dtype or not fits:
+            raise self.bad(
+                Text(
+                    "gives {found}, but the file states {stated}",
+                    found=said(known),
+                    stated=said(stated),
+                ),
+                Text("output {at}", at=position),
+            )
+        return TensorType(known.dtype, stated.dims)
 
     def wants_output(self, position: int) -> bool:
         return position < len(self.node.outputs) and self.node.outputs[position] is not None
@@ -121,11 +147,7 @@ class Builder:
         return source is not None and source.const is None
 
     def constant_input(self, position: int, name: str) -> npt.NDArray[np.generic] | None:
-        """The numbers of an optional input that must be constant; None when it is absent.
-
-        Raises:
-            AtcError: UNSUPPORTED_FORM when it is computed at run time.
-        """
+        """The numbers of an optional input that must be constant; None when it is absent."""
         source = self.optional_source(position)
         if source is None:
             return None
@@ -144,22 +166,14 @@ class Builder:
         return source.const.numpy()
 
     def numbers(self, position: int, name: str) -> tuple[int, ...] | None:
-        """A constant input as integers, or None when it is absent.
-
-        Raises:
-            AtcError: UNSUPPORTED_FORM when it is computed at run time.
-        """
+        """A constant input as integers, or None when it is absent."""
         array = self.constant_input(position, name)
         return None if array is None else tuple(int(number) for number in array.reshape(-1))
 
     # Attributes of the source node -------------------------------------------------------------
 
     def integer(self, name: str, default: int) -> int:
-        """The integer attribute `name`, or `default` when it is not set.
-
-        Raises:
-            AtcError: BAD_NODE where it is of another type, as for the other attributes.
-        """
+        """The attribute `name` or `default`; as of all attributes, BAD_NODE for another type."""
         value = self.node.attributes.get(name, default)
         if not isinstance(value, int):
             raise self._of_wrong_type(name, Text("an integer"))
@@ -282,11 +296,7 @@ class Builder:
         return output.name if output is not None else f"{self.node.op_type}.{self.node.index}"
 
     def broadcast(self, *shapes: Dims) -> Dims:
-        """The common shape of `shapes`, as far as it is known.
-
-        Raises:
-            AtcError: BAD_NODE where they do not broadcast.
-        """
+        """The common shape of `shapes`, as far as it is known."""
         try:
             return broadcast_dims(*shapes)
         except ValueError as error:
@@ -301,7 +311,6 @@ class Builder:
         return Place(self._work.file, node.index, node.name, node.op_type, field)
 
     def bad(self, reason: Text, field: str | None = None) -> AtcError:
-        """The node contradicts ONNX's definition of its operator."""
         return BAD_NODE.error(
             Text("{field} {message}", field=self.node.op_type, message=reason),
             place=self.place(field),
@@ -327,9 +336,6 @@ def lowering(op_type: str, since: int = 1) -> Callable[[Lowering], Lowering]:
 
     The function takes a builder for one source node and returns one target value for each output
     of that node that it can produce, in order.
-
-    Raises:
-        ValueError: that operator and version is taken; the message names both places.
     """
 
     def register(function: Lowering) -> Lowering:

@@ -29,6 +29,7 @@ from atc_py.spec import Library, OpSpec, Target, library
 from atc_py.spec.model import Value as DefaultValue
 from atc_py.system.structs import replace
 from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import OpenShapeError
 from atc_py.text import Text, Words, plural
 
@@ -53,7 +54,6 @@ def lower_by_spec(spec: OpSpec, target: Target, b: Builder) -> Sequence[Value]:
 
 
 def _hold_against_row(spec: OpSpec, target: Target, node: Node) -> None:
-    """Refuse a specification whose target operator is none, or takes another node."""
     signature = _signature(target.op)
     if signature is None:
         faults = [Text("the target has no operator {op}", op=target.op)]
@@ -109,13 +109,8 @@ def lower_model(
 ) -> Graph:
     """The target graph of `model`, phase `lowered`.
 
-    Args:
-        model: every node in the form of a listed opset.
-        specs: the specifications; the built-in ones by default.
-        placements: by which specifications nodes were taken; others by the first in `specs`.
-
-    Raises:
-        AtcError: with the findings of all nodes that cannot be lowered.
+    Every node is in the form of a listed opset; `placements` say by which specifications nodes were
+    taken, others are by the first in `specs`. Raised are the findings of all nodes.
     """
     taken = {each.view: each.spec for each in placements if each is not None}
     graph = Graph(model.name, Phase.LOWERED)
@@ -151,8 +146,12 @@ class _Work(msgspec.Struct, frozen=True):
                     value.stands_for = (*value.stands_for, output.name, *output.holds)
 
     def _lower(self, spec: OpSpec | None, builder: Builder) -> Sequence[Value]:
+        as_listed = partial(_lower_as_listed, spec)
         try:
-            return _lower_node(spec, builder)
+            results = None
+            if spec is not None:
+                results = lower_beyond(spec, builder) or lower_carried(spec, builder, as_listed)
+            return as_listed(builder) if results is None else results
         except AtcError as error:
             self.sink.extend(error.diagnostics)
         except OpenShapeError as error:
@@ -194,15 +193,6 @@ def can_lower(op_type: str, domain: str, specs: Library | None = None) -> bool:
     return spec is not None and spec.target is not None
 
 
-def _lower_node(spec: OpSpec | None, builder: Builder) -> Sequence[Value]:
-    if spec is None:
-        return _lower_as_listed(None, builder)
-    results = lower_beyond(spec, builder)
-    if results is None:
-        results = lower_carried(spec, builder, partial(_lower_as_listed, spec))
-    return _lower_as_listed(spec, builder) if results is None else results
-
-
 def _lower_as_listed(spec: OpSpec | None, builder: Builder) -> Sequence[Value]:
     node = builder.node
     function = find_lowering(node.op_type, node.since_version)
@@ -217,8 +207,6 @@ def _lower_as_listed(spec: OpSpec | None, builder: Builder) -> Sequence[Value]:
 
 def _type_of(source: SourceTensor | None) -> TensorType:
     """The source value's type; an absent output needs one that is never looked at."""
-    from atc_py.tensor.dtypes import DType
-
     if source is None:
         return TensorType(DType.FLOAT32, ())
     return TensorType(source.required_dtype, source.required_dims)

@@ -103,12 +103,7 @@ def _reshape_instead(b: Builder) -> Sequence[Value]:
 
 @performs("restate")
 def restated(model: SourceModel, placements: Sequence[OpsetPlacement | None]) -> SourceModel:
-    """`model` with every node that was restated in its new form.
-
-    Args:
-        model: the model in the file's form, or some of its nodes.
-        placements: where its nodes stand; each refers to the node itself.
-    """
+    """`model`, or some of its nodes, with every node that was restated in its new form."""
     forms = {each.node: each.view for each in placements if each is not None and each.restated}
     if not forms:
         return model

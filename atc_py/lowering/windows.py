@@ -75,7 +75,6 @@ def _halves(total: int, *, upper: bool) -> tuple[int, int]:
 
 
 def windows_of(b: Builder, kernel: tuple[int, ...]) -> list[AxisWindow]:
-    """The windows of a node by its strides and dilations, all of them positive."""
     axes = len(kernel)
     strides = b.integers("strides", (1,) * axes, axes)
     dilations = b.integers("dilations", (1,) * axes, axes)

@@ -40,10 +40,6 @@ def smoothing_factors(
     Values below EPSILON count as 0. A channel that is 0 on both sides has 1. One that is 0 on one
     side gets what gives its other side the largest magnitude of the other channels after the
     division. If all channels of a side are 0, all factors are 1.
-
-    Raises:
-        AtcError: BAD_OPTION for a strength outside [0, 1] or counts that differ;
-            VALUES_NOT_FINITE; SCALE_OUT_OF_RANGE for a factor outside (EPSILON, 1 / EPSILON).
     """
     if not 0 <= strength <= 1:
         raise BAD_OPTION.error(
@@ -114,7 +110,6 @@ class ChannelStatistics:
         self._count = 0
 
     def add(self, array: NDArray[Any]) -> None:
-        """Take in the values of an array."""
         rows = np.moveaxis(array, self._axis, 0).reshape(array.shape[self._axis], -1)
         if not rows.shape[1]:
             return
@@ -129,7 +124,6 @@ class ChannelStatistics:
 
     @property
     def mean_squares(self) -> NDArray[np.float64]:
-        """The mean of x^2 of each channel."""
         return self._squares / max(self._count, 1)
 
 
@@ -160,10 +154,9 @@ def balance_of_strength(
     strength: float,
     least_peak: float = 0.0,
 ) -> Balance | None:
-    """The factors of a migration strength; None where the data are all 0.
+    """The factors of a migration strength in [0, 1]; None where the data are all 0.
 
-    `strength` is in [0, 1]; every channel is taken to have a peak of `least_peak` times the
-    largest.
+    Every channel is taken to have a peak of `least_peak` times the largest.
     """
     weights = [
         input_weights(reader, np.asarray(constants.read(reader.node, 1), np.float32))
@@ -218,10 +211,8 @@ def _weight_noise(
 ) -> float:
     """12 times the noise that the steps of weights make.
 
-    Args:
-        layer: the layer.
-        scaled: its weights as [input channels of all groups, everything else].
-        squares: the mean of x^2 of each input channel.
+    `scaled` are the weights as [input channels of all groups, everything else], `squares` the mean
+    of x^2 of each input channel.
     """
     is_grouped = layer.kind == "Conv"
     groups = layer.groups if is_grouped else 1

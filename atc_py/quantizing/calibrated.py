@@ -8,8 +8,9 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from atc_py.diag import Diagnostic
-from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.rewriting.qdq.rewriting import Rewritten
 from atc_py.onnx_graph.source import Outcome, QuantizedNode
 from atc_py.quantizing.calibrate.histogram import Histogram
@@ -54,9 +55,7 @@ def node_outcomes(
 ) -> tuple[QuantizedNode, ...]:
     """The outcome of each layer of the original.
 
-    Args:
-        calibrated: the calibration.
-        imported: what the rewrite to the deploy form says; empty for the other form.
+    `imported` is what the rewrite to the deploy form says; empty for the other form.
     """
     by_name = {layer.name: layer for layer in imported if layer.name}
     reasons: dict[str, Text] = dict(calibrated.left)
@@ -64,7 +63,8 @@ def node_outcomes(
     names = {layer.node: layer.name for layer in model.found.layers}
     left = {node: reason for node, reason in model.found.left}  # noqa: C416  (pairs of a tuple)
     on_int8 = {layer.name for layer in calibrated.layers}
-    indices = _original_indices(calibrated)
+    nodes = calibrated.original.file.nodes
+    indices = {name: node.index for node in nodes for name in node.writes}
     rows = []
     for node in model.graph.nodes:
         if node not in names and node not in left:
@@ -103,11 +103,6 @@ def _facts(calibrated: Calibrated, layer: CalibratedLayer) -> QuantizedLayerFact
     )
 
 
-def _original_indices(calibrated: Calibrated) -> Mapping[str, int]:
-    nodes: Sequence[OnnxNode] = calibrated.original.file.nodes
-    return {name: node.index for node in nodes for name in node.writes}
-
-
 class CalibratedLayer(Int8Layer, frozen=True, eq=False, kw_only=True):
     """A layer of the prepared model with the numbers of its int8 form, and where they come from."""
 
@@ -123,7 +118,6 @@ class CalibratedLayer(Int8Layer, frozen=True, eq=False, kw_only=True):
 
     @property
     def kind(self) -> str:
-        """Its operator."""
         return self.layer.kind
 
     @property
@@ -136,48 +130,36 @@ class CalibratedLayer(Int8Layer, frozen=True, eq=False, kw_only=True):
         return self.layer.weight
 
 
-class Calibrated:
+def _of_layers(numbers: Sequence[CalibratedLayer], found: FoundLayers) -> list[Int8Layer]:
+    """The numbers of layers for those of equal names in another form of the model."""
+    own = {layer.name: layer for layer in numbers}
+    return [replace(own[layer.name], layer=layer) for layer in found.layers if layer.name in own]
+
+
+class Calibrated(msgspec.Struct, eq=False, kw_only=True):
     """A float model that can be written with any of its layers on int8.
 
     It has files in a folder for temporary files: use it in a `with` block, or call `close`.
-
-    Attributes:
-        original: the float model as it was given.
-        prepared: the rewrites of that.
-        model: the float model after its equivalent rewrites, whose layers are quantized.
-        layers: layers with numbers, producers first.
-        left: layers of `model` that stay in floats, with the reason.
-        warnings: what is odd about layers.
-        observed: what the samples showed; None where the numbers come from a record.
-        settings: the choices.
-        steps: what steps gained where that was judged.
-        trials: the ranges that were tried for tensors.
-        seconds: time of the calibration.
-        folder: a folder for temporary files; it is gone after `close`.
     """
 
-    def __init__(  # noqa: PLR0913  (the parts of a result)
-        self,
-        *,
-        original: FloatModel,
-        prepared: Prepared,
-        layers: tuple[CalibratedLayer, ...],
-        left: Mapping[str, Text],
-        warnings: tuple[Diagnostic, ...],
-        observed: Observed | None,
-        settings: CalibrationOptions,
-        seconds: float,
-        folder: Path,
-        resources: ExitStack,
-    ) -> None:
-        self.original, self.prepared, self.layers = original, prepared, layers
-        self.model = prepared.model
-        self.left, self.warnings, self.observed = left, warnings, observed
-        self.settings, self.seconds, self.folder = settings, seconds, folder
-        self.steps: tuple[StepGain, ...] = prepared.steps
-        self.trials: tuple[RangeTrial, ...] = ()
-        self._resources = resources
-        self._qdq_model: FloatModel | None = None
+    original: FloatModel  # the float model as it was given
+    prepared: Prepared  # the rewrites of that
+    layers: tuple[CalibratedLayer, ...]  # layers with numbers, producers first
+    left: Mapping[str, Text]  # layers of `model` that stay in floats, with the reason
+    settings: CalibrationOptions
+    folder: Path  # a folder for temporary files; it is gone after `close`
+    resources: ExitStack  # what `close` releases
+    seconds: float = 0.0  # time of the calibration
+    warnings: tuple[Diagnostic, ...] = ()  # what is odd about layers
+    observed: Observed | None = None  # of samples; None where the numbers come from a record
+    steps: tuple[StepGain, ...] = ()  # what steps gained where that was judged
+    trials: tuple[RangeTrial, ...] = ()  # the ranges that were tried for tensors
+    _qdq_model: FloatModel | None = None
+
+    @property
+    def model(self) -> FloatModel:
+        """The float model after its equivalent rewrites, whose layers are quantized."""
+        return self.prepared.model
 
     def with_layers(self, layers: Sequence[CalibratedLayer]) -> Calibrated:
         """The same with other numbers; it is open as long as this one is."""
@@ -197,7 +179,7 @@ class Calibrated:
 
     def owning(self, resources: ExitStack, seconds: float) -> Calibrated:
         """Take what is to be released by `close`; return this."""
-        self._resources, self.seconds = resources, seconds
+        self.resources, self.seconds = resources, seconds
         return self
 
     def written(
@@ -209,28 +191,17 @@ class Calibrated:
         external: bool = False,
         final: Path | None = None,
     ) -> Rewritten:
-        """Write the model with layers on int8; return the record of the rewrite.
+        """Write the model with layers on int8, all unless named; return the record of the rewrite.
 
-        Args:
-            path: the file; it appears whole or not at all.
-            layers: names of the layers that are to be on int8; None for all.
-            form: `ascend` or `qdq`.
-            external: put weights into a file beside the model.
-            final: the path, of the same name, that the file is moved to afterwards.
-
-        Raises:
-            AtcError: CANNOT_WRITE; NO_QDQ_FORM.
+        `form` is `ascend` or `qdq`; with `external` weights go into a file beside the model;
+        `final` is the path, of the same name, that the file is moved to afterwards.
         """
-        chosen = {
-            layer.name: layer for layer in self.layers if layers is None or layer.name in layers
-        }
+        chosen = self.layers
+        if layers is not None:
+            chosen = tuple(layer for layer in chosen if layer.name in layers)
 
         def numbers(found: FoundLayers) -> list[Int8Layer]:
-            return [
-                replace(chosen[layer.name], layer=layer)
-                for layer in found.layers
-                if layer.name in chosen
-            ]
+            return _of_layers(chosen, found)
 
         if form == "qdq":
             return self.qdq_model.write_qdq(path, numbers, external=external, final=final)
@@ -245,17 +216,11 @@ class Calibrated:
 
     def forms(self) -> dict[str, Int8Layer]:
         """The numbers of each layer of `qdq_model`, by its name."""
-        own = {layer.name: layer for layer in self.layers}
-        layers = self.qdq_model.found.layers
-        return {
-            layer.name: replace(own[layer.name], layer=layer)
-            for layer in layers
-            if layer.name in own
-        }
+        forms = _of_layers(self.layers, self.qdq_model.found)
+        return {form.layer.name: form for form in forms}
 
     def close(self) -> None:
-        """Remove the temporary files."""
-        self._resources.close()
+        self.resources.close()
 
     def __enter__(self) -> Calibrated:  # noqa: PYI034  (Self is not in Python 3.10)
         return self

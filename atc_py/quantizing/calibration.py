@@ -1,7 +1,7 @@
 """Calibration: a float model is run over samples, and its layers get the numbers of int8."""
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from atc_py.quantizing.checkpoint import Checkpoint, digest_of
 from atc_py.quantizing.judging import (
     JUDGED,
     ChannelErrors,
-    KeptParts,
     StepJudge,
     StepSamples,
     channel_errors,
@@ -31,7 +30,6 @@ from atc_py.quantizing.observe import ChosenSamples, Observed, first_feeds, no_p
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.prepare import FirstSamples, prepare
 from atc_py.quantizing.selection import skipped_layers
-from atc_py.results.quantization import StepGain
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
@@ -41,16 +39,11 @@ CORRECT_BIAS = "correct_bias"
 
 
 def with_corrected_biases(
-    calibrated: Calibrated,
-    samples: Samples,
-    on_stage: Callable[[str], None] | None = None,
+    calibrated: Calibrated, samples: Samples, tell: Callable[[str], None]
 ) -> Calibrated:
     """A calibrated model whose layers make no error in the mean of the first samples.
 
     Biases are kept where the outputs err less with them.
-
-    Raises:
-        AtcError: what samples and the executor raise; NO_QDQ_FORM.
     """
     model = calibrated.qdq_model
     own = calibrated.forms()
@@ -65,10 +58,9 @@ def with_corrected_biases(
         FirstSamples(samples),
         calibrated.settings.executor,
         seen=seen,
-        on_stage=on_stage,
+        tell=tell,
     )
-    if on_stage is not None:
-        on_stage("judge biases")
+    tell("judge biases")
     seen.feeds = first_feeds(model, samples, JUDGED)
     order = sorted(errors, key=lambda name: -errors[name].gain())
     switched = [SwitchedForm(0, off=form) for name, form in own.items() if name not in errors]
@@ -84,13 +76,8 @@ def with_corrected_biases(
         _correct_layer(calibrated, layer, errors[layer.name]) if layer.name in kept else layer
         for layer in calibrated.layers
     ]
-    return calibrated.with_layers(layers).having(_step(verdict, order, kept))
-
-
-def _step(verdict: KeptParts, names: Sequence[str], kept: Collection[str]) -> StepGain:
-    left_out = tuple(name for name in names if name not in kept)
-    gains = verdict.gain, verdict.whole_gain
-    return StepGain(CORRECT_BIAS, len(names), len(kept), *gains, left_out)
+    step = verdict.step(CORRECT_BIAS, order, kept)
+    return calibrated.with_layers(layers).having(step)
 
 
 def _along_channels(form: Int8Layer, addend: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -110,23 +97,26 @@ def calibrate(
     model: Path,
     samples: Samples,
     settings: CalibrationOptions,
-    on_stage: Callable[[str], None] | None = None,
+    tell: Callable[[str], None] = no_progress,
 ) -> Calibrated:
     """The model with the numbers of its layers' int8 forms.
 
-    Raises:
-        AtcError: ALREADY_QUANTIZED, NO_FLOAT_LAYERS, CONSTANT_TENSOR, NO_VALUES; what samples and
-            the executor raise.
+    ALREADY_QUANTIZED, NO_FLOAT_LAYERS, CONSTANT_TENSOR and NO_VALUES are raised for models and
+    samples without such numbers.
     """
-    _refuse_calibrator(settings)
+    if settings.calibrator not in {*CALIBRATORS, AUTO}:
+        raise BAD_OPTION.error(
+            Text("no calibrator is called {calibrator}", calibrator=repr(settings.calibrator)),
+            help=Text("calibrators are {value}", value=", ".join((AUTO, *CALIBRATORS))),
+        )
     began = time.monotonic()
     with ExitStack() as stack:
         folder = stack.enter_context(work_folder())
         original = FloatModel(model)
         stack.enter_context(original_places(original, folder))
         skipped = skipped_layers(original, settings)
-        prepared = prepare(original, folder, samples, settings, skipped, on_stage)
-        seen = _observe_data(prepared.model, skipped, samples, settings, on_stage)
+        prepared = prepare(original, folder, samples, settings, skipped, tell)
+        seen = _observe_data(prepared.model, skipped, samples, settings, tell)
         numbers = LayerNumbers(prepared.model, settings, seen.histograms)
         layers = [layer for layer in prepared.model.found.layers if layer.name not in skipped]
         found = tuple(filter(None, map(numbers.of_layer, layers)))
@@ -137,25 +127,17 @@ def calibrate(
             left={**skipped, **numbers.left},
             warnings=tuple(in_original(warning, original, folder) for warning in numbers.warnings),
             observed=seen,
+            steps=prepared.steps,
             settings=settings,
-            seconds=0.0,
             folder=folder,
             resources=ExitStack(),
         )
         if settings.calibrator == AUTO and settings.config is None:
             feeds = [*ChosenSamples(prepared.model, samples, AUTO_SAMPLES)]
-            made = with_best_ranges(made, numbers, feeds, on_stage or no_progress)
+            made = with_best_ranges(made, numbers, feeds, tell)
         if settings.correct_bias:
-            made = with_corrected_biases(made, samples, on_stage)
+            made = with_corrected_biases(made, samples, tell)
         return made.owning(stack.pop_all(), time.monotonic() - began)
-
-
-def _refuse_calibrator(settings: CalibrationOptions) -> None:
-    if settings.calibrator not in {*CALIBRATORS, AUTO}:
-        raise BAD_OPTION.error(
-            Text("no calibrator is called {calibrator}", calibrator=repr(settings.calibrator)),
-            help=Text("calibrators are {value}", value=", ".join((AUTO, *CALIBRATORS))),
-        )
 
 
 def _observe_data(
@@ -163,7 +145,7 @@ def _observe_data(
     skipped: Collection[str],
     samples: Samples,
     settings: CalibrationOptions,
-    on_stage: Callable[[str], None] | None,
+    tell: Callable[[str], None],
 ) -> Observed:
     """The values of the layers' data in all samples."""
     names = [
@@ -173,4 +155,4 @@ def _observe_data(
     if settings.resume is not None:
         checkpoint = Checkpoint(settings.resume, digest_of(model.file.path, names))
     executor = settings.executor
-    return observe(model, names, samples, executor, checkpoint=checkpoint, on_stage=on_stage)
+    return observe(model, names, samples, executor, checkpoint=checkpoint, tell=tell)

@@ -38,11 +38,7 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def load(self, histograms: dict[str, Histogram]) -> int:
-        """Put what the file holds into `histograms`; return how many samples that are.
-
-        Raises:
-            AtcError: BAD_HISTOGRAM for a file that is damaged, or of another model.
-        """
+        """Put what the file holds into `histograms`; return how many samples that are."""
         if not exists(self._path):
             return 0
         place = Place(str(self._path))
@@ -75,24 +71,14 @@ class Checkpoint:
         return result.samples
 
     def counted(self, samples: int) -> None:
-        """Note that so many samples have been counted."""
         self._samples = samples
 
     def write_if_due(self, histograms: Mapping[str, Histogram]) -> None:
-        """Write what has been counted if the last time is long ago.
-
-        Raises:
-            AtcError: CANNOT_WRITE.
-        """
+        """Write what has been counted if the last time is long ago."""
         if time.monotonic() - self._written >= _PACE:
             self.write(histograms)
 
     def write(self, histograms: Mapping[str, Histogram]) -> None:
-        """Write what has been counted.
-
-        Raises:
-            AtcError: CANNOT_WRITE.
-        """
         if self._samples == self._kept:
             return
         results = {name: histogram.as_bytes() for name, histogram in histograms.items()}
@@ -103,7 +89,6 @@ class Checkpoint:
 
 
 def digest_of(model: Path, names: Iterable[str]) -> str:
-    """The digest of a model's file and of names of tensors."""
     result = hashlib.sha256()
     with model.open("rb") as file:
         while block := file.read(1 << 20):

@@ -1,10 +1,12 @@
 """Engines that run a float model and show its inner values: onnxruntime, and the simulator."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +15,10 @@ from atc_py.device.sim.execution.kept_results import KeptResults, SparingModel
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import BAD_OPTION, NO_ONNXRUNTIME, REFERENCE_FAILED, AtcError, Place
 from atc_py.package.reader import OfflineModel, open_model
+from atc_py.pipeline.running.samples import Feeds
 from atc_py.quantizing.layers.measured import write_watched
 from atc_py.system.process import granted_threads
 from atc_py.text import Text
-
-Arrays = Mapping[str, NDArray[Any]]
-
 
 EXECUTORS = ("auto", "ort", "sim")
 """Names of engines; `auto` is onnxruntime where it is installed, else the simulator."""
@@ -30,34 +30,8 @@ _ERRORS = 3
 _FLOAT32 = "must_keep_origin_dtype"
 
 
-class Executor(Protocol):
-    """An engine with a model on it.
-
-    Attributes:
-        name: `ort` or `sim`.
-    """
-
-    name: str
-
-    def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
-        """The values that the engine was started for, by name.
-
-        Raises:
-            AtcError: REFERENCE_FAILED, or what the device raises.
-        """
-        ...
-
-    def close(self) -> None:
-        """Release the model."""
-        ...
-
-
 def engine_of(choice: str) -> str:
-    """The engine, `ort` or `sim`, that one of EXECUTORS stands for.
-
-    Raises:
-        AtcError: BAD_OPTION; NO_ONNXRUNTIME.
-    """
+    """The engine, `ort` or `sim`, that one of EXECUTORS stands for."""
     if choice not in EXECUTORS:
         raise BAD_OPTION.error(
             Text("no executor is called {choice}", choice=repr(choice)),
@@ -80,19 +54,11 @@ def start_executor(
     mark: str = "",
     kept: KeptResults | None = None,
 ) -> Executor:
-    """An engine with a model on it.
+    """An engine, one of EXECUTORS, with a model on it; it gives the values called `names`.
 
-    Args:
-        choice: one of EXECUTORS.
-        model: a file that atc-py wrote, in a folder for temporary files.
-        names: values that are wanted.
-        inputs: names of the model's inputs.
-        mark: part of the names of files that the engine writes beside the model, so that several
-            processes can run it.
-        kept: results that the simulator shares between runs; None for none.
-
-    Raises:
-        AtcError: what `engine_of` raises; REFERENCE_FAILED where onnxruntime refuses the model.
+    `model` is a file that atc-py wrote, in a folder for temporary files; `mark` is part of the
+    names of files that the engine writes beside it, so that several processes can run it; `kept`
+    are results that the simulator shares between runs.
     """
     fed = [name for name in names if name in inputs]
     made = [name for name in names if name not in inputs]
@@ -125,7 +91,7 @@ class _Onnxruntime:
             except Exception as error:
                 raise _failure(model, error) from error
 
-    def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
+    def run(self, feeds: Feeds) -> dict[str, NDArray[Any]]:
         results = {name: np.asarray(feeds[name]) for name in self._fed}
         if self._session is None:
             return results
@@ -157,7 +123,7 @@ class _Simulated:
         write_watched(model, self._watched, made)
         self._models: dict[tuple[Any, ...], tuple[OfflineModel, SimModel]] = {}
 
-    def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
+    def run(self, feeds: Feeds) -> dict[str, NDArray[Any]]:
         results = {name: np.asarray(feeds[name]) for name in self._fed}
         if not self._made:
             return results
@@ -190,6 +156,10 @@ class _Simulated:
             convert(self._watched, path, input_shape=shapes, precision_mode=_FLOAT32)
             return
         convert(self._watched, path, input_shape=shapes)
+
+
+Executor: TypeAlias = _Onnxruntime | _Simulated
+"""An engine with a model on it, whose `run` gives the values that it was started for, by name."""
 
 
 def _failure(model: Path, error: Exception) -> Exception:

@@ -38,10 +38,7 @@ def cost_order(
 ) -> tuple[tuple[str, ...], dict[str, float]]:
     """The layers, those that cost the most first, and the least ratio of outputs of each, in dB.
 
-    `tasks` tries layers at the same time; None tries one after another.
-
-    Raises:
-        AtcError: what the executor raises.
+    `tasks` tries layers at the same time.
     """
 
     def told(number: int) -> None:
@@ -75,15 +72,7 @@ def fall_back(
 ) -> FallBack:
     """The search; its last layers on int8 are all that are not among `floats`.
 
-    Args:
-        trials: the model.
-        target: least figures of every output.
-        order: layers, those that cost the most first.
-        tell: called with the progress.
-        tasks: tries sets of layers at the same time; None to try one after another.
-
-    Raises:
-        AtcError: what the executor raises.
+    `order` has the layers that cost the most first; `tasks` tries sets of layers at the same time.
     """
     search = _Search(trials, target, order, tell, tasks)
     floats = [] if search.try_floats(()).reached else search.fewest_first()
@@ -137,7 +126,6 @@ class _Search:
         return [name for name in self._order if name not in floats]
 
     def try_floats(self, floats: Iterable[str]) -> FallBackPoint:
-        """The model with layers in floats and all others on int8."""
         chosen = frozenset(floats)
         if chosen not in self.points:
             names = tuple(name for name in self._order if name in chosen)

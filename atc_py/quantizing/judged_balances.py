@@ -12,7 +12,6 @@ from atc_py.quantizing.balancing import Balance, ChannelStatistics
 from atc_py.quantizing.calibrate.value_range import ValueRange, activation_scale
 from atc_py.quantizing.calibrate.weights import quantized_weights, weight_scales
 from atc_py.quantizing.judging import (
-    KeptParts,
     StepJudge,
     StepSamples,
     channel_errors,
@@ -47,9 +46,6 @@ def judged_balances(
 
     `model` is not balanced yet, in a folder for temporary files; `candidates` gain by their
     estimate; layers in `skipped` stay in floats.
-
-    Raises:
-        AtcError: what scales and the executor raise; NO_QDQ_FORM.
     """
     judged, forms = _comparable(model, candidates, statistics, settings, skipped)
     if not judged:
@@ -69,7 +65,7 @@ def judged_balances(
     kept = {judged[at].site.tensor for verdict in verdicts.values() for at in verdict.kept}
     left_out = {balance.site.tensor for balance in judged} - kept
     steps = tuple(
-        _step(name, verdict, [balance for balance in judged if _step_of(balance) == name], kept)
+        verdict.step(name, [part.site.tensor for part in judged if _step_of(part) == name], kept)
         for name, verdict in verdicts.items()
     )
     return [candidate for candidate in candidates if candidate.site.tensor not in left_out], steps
@@ -141,20 +137,6 @@ def _with_biases(
         )
         for form in forms
     ]
-
-
-def _step(
-    name: str, verdict: KeptParts, parts: Sequence[Balance], kept: Collection[str]
-) -> StepGain:
-    left_out = tuple(part.site.tensor for part in parts if part.site.tensor not in kept)
-    return StepGain(
-        name,
-        len(parts),
-        len(parts) - len(left_out),
-        verdict.gain,
-        verdict.whole_gain,
-        left_out,
-    )
 
 
 def _step_of(balance: Balance) -> str:

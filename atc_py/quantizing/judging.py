@@ -8,7 +8,8 @@ the least noise at the outputs is taken, which may be none.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.graph import OnnxGraph
-from atc_py.pipeline.running.samples import Samples
+from atc_py.pipeline.running.samples import Feeds, Samples
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer
 from atc_py.quantizing.layers.measured import (
@@ -26,10 +27,11 @@ from atc_py.quantizing.layers.measured import (
     write_mean_errors,
     write_switched,
 )
-from atc_py.quantizing.observe import run_samples
+from atc_py.quantizing.observe import no_progress, run_samples
 from atc_py.quantizing.switched_runs import SwitchedRuns
 from atc_py.quantizing.weights import layer_bias
 from atc_py.results.output_error import ErrorSums
+from atc_py.results.quantization import StepGain
 from atc_py.text import Text
 
 # The mean of n errors with variance v is itself off by v / n, so that only the share 1 - v / (n m^2)
@@ -76,15 +78,12 @@ def channel_errors(  # noqa: PLR0913  (a run and its observers)
     executor: str,
     *,
     seen: StepSamples | None = None,
-    on_stage: Callable[[str], None] | None = None,
+    tell: Callable[[str], None] = no_progress,
 ) -> dict[str, ChannelErrors]:
     """The errors of int8 forms, by key.
 
     `path` is in the folder of the model. Each form reads what its layer reads in floats; `seen`
     takes in the outputs.
-
-    Raises:
-        AtcError: what samples and the executor raise.
     """
     names = write_mean_errors(model, path, forms)
     channels = {form.key: form.form.layer.channels for form in forms}
@@ -98,17 +97,16 @@ def channel_errors(  # noqa: PLR0913  (a run and its observers)
         if seen is not None:
             seen.see(values)
 
-    wanted = [name for each in names.values() for name in each.names]
     outputs = () if seen is None else seen.outputs
     run_samples(
         model,
-        [*dict.fromkeys((*wanted, *outputs))],
+        [*dict.fromkeys((*chain.from_iterable(names.values()), *outputs))],
         samples,
         executor,
         see,
         path=path,
         stage=Text("correct biases"),
-        on_stage=on_stage,
+        tell=tell,
     )
     return errors
 
@@ -121,9 +119,6 @@ def corrected_bias(
     own = layer_bias(graph, layer)
     bias = errors.correction() / float(beta)
     return (bias if own is None else own + bias).astype(np.float32)
-
-
-Feeds = Mapping[str, NDArray[Any]]
 
 
 JUDGED = 4
@@ -144,7 +139,6 @@ class StepSamples:
         self.wanted: list[dict[str, NDArray[Any]]] = []
 
     def see(self, values: Mapping[str, NDArray[Any]]) -> None:
-        """Take in the outputs of a sample, unless there are enough."""
         if len(self.wanted) < JUDGED:
             self.wanted.append({name: np.array(values[name]) for name in self.outputs})
 
@@ -156,6 +150,12 @@ class KeptParts(msgspec.Struct, frozen=True):
     # by how much the noise at the outputs falls with them, in dB; None if there is none
     gain: float | None
     whole_gain: float | None  # the same with all parts
+
+    def step(self, name: str, parts: Sequence[str], kept: Collection[str]) -> StepGain:
+        """The record of a step, given the names of its parts and of those that are kept."""
+        left_out = tuple(part for part in parts if part not in kept)
+        count = len(parts) - len(left_out)
+        return StepGain(name, len(parts), count, self.gain, self.whole_gain, left_out)
 
 
 def judged_outputs(model: FloatModel) -> list[str]:
@@ -176,13 +176,7 @@ class StepJudge:
         samples: StepSamples,
         executor: str,
     ) -> None:
-        """Write the model to `path` and start it.
-
-        `path` is in the folder of the model, `count` that of the switches.
-
-        Raises:
-            AtcError: what the executor raises.
-        """
+        """Write the model to `path`, in its own folder, with `count` switches, and start it."""
         write_switched(model, path, forms, count)
         self._samples = samples
         self._known: dict[frozenset[int], float] = {}
@@ -190,15 +184,10 @@ class StepJudge:
         self._runs = SwitchedRuns(executor, path, count, samples.outputs, names)
 
     def verdict(self, parts: Sequence[int]) -> KeptParts:
-        """The parts that are kept of `parts`, which promise most first; the others are off.
-
-        Raises:
-            AtcError: what the executor raises.
-        """
+        """The parts that are kept of `parts`, which promise most first; the others are off."""
         return select_parts(parts, self._noise)
 
     def close(self) -> None:
-        """Release the model."""
         self._runs.close()
 
     def _noise(self, on: Sequence[int]) -> float:
@@ -219,9 +208,8 @@ class StepJudge:
 def select_parts(parts: Sequence[int], noise_of: Callable[[Sequence[int]], float]) -> KeptParts:
     """The parts to keep: all, unless there is less noise without them, or with the first.
 
-    Args:
-        parts: positions of parts, those that promise most first.
-        noise_of: returns the noise at the outputs with some parts on.
+    `parts` has those that promise most first; `noise_of` gives the noise at the outputs with some
+    on.
     """
     plain, whole = noise_of(()), noise_of(parts)
     tried = {tuple(parts): whole}

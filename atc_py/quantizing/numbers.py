@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from atc_py.diag import CONSTANT_TENSOR, LAYER_LEFT_FLOAT, NO_VALUES, ZERO_CHANNEL, Diagnostic
+from atc_py.pipeline.running.samples import Feeds
 from atc_py.quantizing.calibrate.amct_choices import LayerChoice
 from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
 from atc_py.quantizing.calibrate.histogram import Histogram
@@ -34,9 +34,6 @@ from atc_py.text import Text
 # their weights quantized, beside the result in floats, in one run over a few samples; the range with
 # the least sum of relative errors of their results is taken.
 
-Feeds = Mapping[str, NDArray[Any]]
-
-
 AUTO = "auto"
 """Its name among the calibrators."""
 
@@ -53,14 +50,7 @@ def with_best_ranges(
     feeds: Sequence[Feeds],
     tell: Callable[[str], None],
 ) -> Calibrated:
-    """The calibration with the best range of each tensor.
-
-    `numbers` makes the numbers of a layer with a range; `feeds` are samples on which layers are
-    computed.
-
-    Raises:
-        AtcError: what the executor raises.
-    """
+    """The calibration with the best range of each tensor for the samples `feeds`."""
     tell("choose ranges")
     settings = calibrated.settings.ranges
     histograms = {layer.tensor: layer.histogram for layer in calibrated.layers}
@@ -128,7 +118,7 @@ def _propose_ranges(histogram: Histogram, settings: RangeOptions) -> _Proposed:
     results: dict[tuple[float, int], ValueRange] = {}
     places: dict[str, int] = {}
     for name in _AMONG:
-        chosen = CALIBRATORS[name].range_of(histogram, settings)
+        chosen = CALIBRATORS[name](histogram, settings)
         if not math.isfinite(chosen.high - chosen.low):
             continue
         scale = activation_scale(chosen, symmetric=settings.symmetric)
@@ -155,11 +145,7 @@ class LayerNumbers:
         self._ranges: dict[tuple[object, ...], ValueRange] = {}
 
     def of_layer(self, layer: FloatLayer) -> CalibratedLayer | None:
-        """A layer with its numbers; None where it has none and stays in floats.
-
-        Raises:
-            AtcError: NO_VALUES, CONSTANT_TENSOR; what scales raise.
-        """
+        """A layer with its numbers; None where it has none and stays in floats."""
         histogram = self._histograms[layer.data]
         _refuse_odd(layer, histogram)
         chosen = self._range(layer, histogram)
@@ -176,11 +162,6 @@ class LayerNumbers:
         return result
 
     def with_range(self, layer: FloatLayer, chosen: ValueRange) -> CalibratedLayer:
-        """A layer whose data has that range.
-
-        Raises:
-            AtcError: what scales raise.
-        """
         choice = self._choice(layer)
         place = layer.node.place.with_field(f"data {layer.data}")
         activation = activation_scale(chosen, symmetric=choice.settings.symmetric, place=place)
@@ -213,7 +194,7 @@ class LayerNumbers:
         if key not in self._ranges:
             # `auto` begins with the widest range, and tries the others afterwards.
             chooser = CALIBRATORS.get(choice.calibrator, CALIBRATORS["min-max"])
-            self._ranges[key] = chooser.range_of(histogram, choice.settings)
+            self._ranges[key] = chooser(histogram, choice.settings)
         return self._ranges[key]
 
     def _leave(self, layer: FloatLayer, part: str, step: float) -> None:
@@ -257,7 +238,6 @@ class LayerNumbers:
 
 
 def _refuse_odd(layer: FloatLayer, histogram: Histogram) -> None:
-    """Refuse data from which no range can be chosen."""
     if not histogram.count:
         raise NO_VALUES.error(
             Text(

@@ -13,7 +13,7 @@ from atc_py.diag import BAD_SAMPLE, Place
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name
 from atc_py.pipeline.running.model import Port
-from atc_py.pipeline.running.samples import Samples, checked, evenly
+from atc_py.pipeline.running.samples import Feeds, Samples, checked, evenly
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.checkpoint import Checkpoint
 from atc_py.quantizing.executors import start_executor
@@ -22,7 +22,9 @@ from atc_py.system.signal_guard import undisturbed
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
-Feeds = Mapping[str, NDArray[Any]]
+
+def no_progress(_stage: str) -> None:
+    """Say nothing."""
 
 
 class ChosenSamples:
@@ -35,11 +37,6 @@ class ChosenSamples:
         self.count = len(self._positions)
 
     def __iter__(self) -> Iterator[Feeds]:
-        """Yield the arrays of each sample.
-
-        Raises:
-            AtcError: what samples raise.
-        """
         for at, (_, feeds) in enumerate(checked(self._samples, self._ports)):
             if at in self._positions:
                 yield feeds
@@ -49,11 +46,6 @@ class ChosenSamples:
 
 
 def first_feeds(model: FloatModel, samples: Samples, most: int) -> list[Feeds]:
-    """The first samples, at most so many.
-
-    Raises:
-        AtcError: what samples raise.
-    """
     ports = ports_of_model(model)
     return [feeds for _, feeds in islice(checked(samples, ports), most)]
 
@@ -75,12 +67,7 @@ class Observed(msgspec.Struct, frozen=True, eq=False):
 def ports_of_model(
     model: FloatModel, shapes: Mapping[str, Shape] | None = None
 ) -> tuple[Port, ...]:
-    """The inputs of a model; dims that it and `shapes` leave open are None.
-
-    Raises:
-        AtcError: BAD_SAMPLE for an input of a type that no sample can have; BAD_INPUT_SHAPE for
-            shapes that fit no input.
-    """
+    """The inputs of a model; dims that it and `shapes` leave open are None."""
     results = []
     own = model.file
     observed = observe_inputs(own.path, own.inputs, shapes or {}, None, own.nodes)
@@ -107,15 +94,9 @@ def observe(
     choice: str,
     *,
     checkpoint: Checkpoint | None = None,
-    on_stage: Callable[[str], None] | None = None,
+    tell: Callable[[str], None] = no_progress,
 ) -> Observed:
-    """The values of the tensors called `names` in all samples.
-
-    `choice` is one of EXECUTORS. Samples that `checkpoint` has are not run again.
-
-    Raises:
-        AtcError: what samples, the engine and histograms raise.
-    """
+    """The values of the tensors called `names` in all samples that `checkpoint` lacks."""
     results = {name: Histogram() for name in names}
     done = 0 if checkpoint is None else checkpoint.load(results)
 
@@ -136,7 +117,7 @@ def observe(
         checkpoint.write_if_due(results)
 
     try:
-        engine = run_samples(model, names, samples, choice, count, start=done, on_stage=on_stage)
+        engine = run_samples(model, names, samples, choice, count, start=done, tell=tell)
     finally:
         if checkpoint is not None:
             checkpoint.write(results)
@@ -153,23 +134,13 @@ def run_samples(  # noqa: PLR0913  (a run and its observers)
     path: Path | None = None,
     start: int = 0,
     stage: Text = _CALIBRATE,
-    on_stage: Callable[[str], None] | None = None,
+    tell: Callable[[str], None] = no_progress,
 ) -> str:
-    """Run a model over samples; return the name of the engine.
+    """Run a model over samples, from position `start` on; return the name of the engine.
 
-    Args:
-        model: the model.
-        names: tensors to see.
-        samples: what it is fed.
-        choice: the engine, one of EXECUTORS.
-        see: called with position, label and values of each sample.
-        path: the file that runs in place of the model's, with the same inputs.
-        start: position of the first sample that is run.
-        stage: what the run is for, in the progress.
-        on_stage: called with the progress.
-
-    Raises:
-        AtcError: what samples, the engine and `see` raise.
+    `see` is called with position, label and values, those called `names`, of each sample; `path` is
+    the file that runs in place of the model's, with the same inputs; `stage` names the run in the
+    progress.
     """
     ports = ports_of_model(model)
     executor = start_executor(choice, path or model.file.path, names, [port.name for port in ports])
@@ -178,17 +149,12 @@ def run_samples(  # noqa: PLR0913  (a run and its observers)
         for position, (label, feeds) in enumerate(checked(samples, ports)):
             if position < start:
                 continue
-            if on_stage is not None:
-                done = position - start
-                on_stage(_progress(stage, position, samples.count, done, time.monotonic() - began))
+            spent = time.monotonic() - began
+            tell(_progress(stage, position, samples.count, position - start, spent))
             see(position, label, executor.run(feeds))
     finally:
         executor.close()
     return executor.name
-
-
-def no_progress(_stage: str) -> None:
-    """Take no notice of progress."""
 
 
 def _progress(stage: Text, position: int, count: int, done: int, seconds: float) -> Text:

@@ -33,11 +33,6 @@ _MOST_BYTES = 64 << 20
 
 
 def _read_config(path: str | os.PathLike[str] | None) -> AmctConfig | None:
-    """The configuration in a file.
-
-    Raises:
-        AtcError: BAD_QUANT_CONFIG or QUANT_FIELD_NOT_MODELED; FILE_NOT_FOUND and its like.
-    """
     from atc_py.quantizing.calibrate.amct_config import read_amct_config
     from atc_py.system.input_files import read_text
 

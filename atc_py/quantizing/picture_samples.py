@@ -32,12 +32,6 @@ class PictureSamples:
     def __init__(
         self, folder: Path, config: Path, ports: Sequence[Port], *, resize: bool = False
     ) -> None:
-        """Find the pictures.
-
-        Raises:
-            AtcError: BAD_OPTION for a model whose input takes no pictures; BAD_AIPP; NO_SAMPLES for
-                an empty folder and for part of a batch.
-        """
         self._port, self._shape = _picture_port(ports)
         configs = read_picture_configs(config)
         if len(configs) != 1:
@@ -60,7 +54,7 @@ class PictureSamples:
             yield str(paths[0]), {self._port.name: features.astype(self._port.dtype.numpy)}
 
     def _features(self, path: Path) -> NDArray[Any]:
-        """The features of a picture, [C, H, W]."""
+        """[C, H, W]."""
         is_uint8 = self._port.dtype is DType.UINT8
         network = NetworkInput(
             name=self._port.name,

@@ -29,7 +29,7 @@ from atc_py.quantizing.layers.balance_sites import (
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layer_constants import LayerConstants, fold_norms
 from atc_py.quantizing.layers.layers import find_layers
-from atc_py.quantizing.observe import first_feeds, run_samples
+from atc_py.quantizing.observe import first_feeds, no_progress, run_samples
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.results.quantization import StepGain
 from atc_py.system.structs import replace
@@ -65,15 +65,9 @@ def prepare(
     samples: Samples,
     settings: CalibrationOptions,
     skipped: Collection[str],
-    on_stage: Callable[[str], None] | None = None,
+    tell: Callable[[str], None] = no_progress,
 ) -> Prepared:
-    """A model that computes the same as `original`.
-
-    Layers in `skipped` stay in floats.
-
-    Raises:
-        AtcError: what samples and the executor raise.
-    """
+    """A model that computes the same as `original`; layers in `skipped` stay in floats."""
     model, folded = _with_folded_norms(original, folder, settings)
     asked = _strengths(model, settings, skipped)
     sites = [
@@ -89,8 +83,7 @@ def prepare(
     if not sites:
         return Prepared(model, folded, ())
     seen = StepSamples(judged_outputs(model))
-    statistics = _statistics(model, sites, samples, settings, on_stage, seen)
-
+    statistics = _statistics(model, sites, samples, settings, tell, seen)
     candidates = _candidates(model, statistics, asked)
     named = [
         balance
@@ -99,15 +92,10 @@ def prepare(
     ]
     free = [balance for balance in candidates if balance not in named]
     if free:
-        _tell(on_stage, "judge balances")
+        tell("judge balances")
         seen.feeds = first_feeds(model, samples, JUDGED)
     kept, steps = judged_balances(model, free, statistics, seen, settings, skipped)
     return replace(_with_balances(model, folder, folded, (*named, *kept)), steps=steps)
-
-
-def _tell(on_stage: Callable[[str], None] | None, stage: str) -> None:
-    if on_stage is not None:
-        on_stage(stage)
 
 
 def _with_balances(
@@ -190,11 +178,7 @@ def prepare_with_factors(
 ) -> Prepared:
     """A model that computes the same as `original`, its channels scaled as asked.
 
-    Args:
-        original: the float model.
-        folder: where its files go.
-        settings: which rewrites are done.
-        factors: what the channels of a layer's data are divided by, by the layer's name.
+    `factors` are what the channels of a layer's data are divided by, by the layer's name.
     """
     model, folded = _with_folded_norms(original, folder, settings)
 
@@ -251,7 +235,7 @@ def _statistics(
     sites: Sequence[BalanceSite],
     samples: Samples,
     settings: CalibrationOptions,
-    on_stage: Callable[[str], None] | None,
+    tell: Callable[[str], None],
     seen: StepSamples,
 ) -> dict[str, ChannelStatistics]:
     """Statistics of the channels of each site's tensor in the first samples.
@@ -267,7 +251,5 @@ def _statistics(
 
     first = FirstSamples(samples)
     names = [*dict.fromkeys((*results, *seen.outputs))]
-    run_samples(
-        model, names, first, settings.executor, see, stage=Text("balance"), on_stage=on_stage
-    )
+    run_samples(model, names, first, settings.executor, see, stage=Text("balance"), tell=tell)
     return results

@@ -25,7 +25,7 @@ from atc_py.quantizing.calibrate.value_range import (
 )
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.fall_back import RANKING_SAMPLES, cost_order, fall_back
-from atc_py.quantizing.observe import ChosenSamples, no_progress
+from atc_py.quantizing.observe import ChosenSamples
 from atc_py.quantizing.options import ProofOptions
 from atc_py.quantizing.trial_model import TrialModel, form_errors
 from atc_py.results.output_error import ErrorFigures, ErrorSums
@@ -53,21 +53,13 @@ _MOST = 8
 
 
 def estimated_speed(calibrated: Calibrated, shapes: Shapes, soc: str) -> Speed:
-    """The times of the float model and of the model with all of its layers on int8.
-
-    Raises:
-        AtcError: what compiling raises.
-    """
+    """The times of the float model and of the model with all of its layers on int8."""
     float16 = _microseconds(calibrated.original.file.path, shapes, soc)
     return Speed(soc, float16, _time_of_layers(calibrated, None, shapes, soc))
 
 
 def with_times(calibrated: Calibrated, searched: FallBack, shapes: Shapes, soc: str) -> FallBack:
-    """A search whose curve has times, at its ends, at its result and at points between.
-
-    Raises:
-        AtcError: what compiling raises.
-    """
+    """A search whose curve has times, at its ends, at its result and at points between."""
     points = searched.points
     step = max(len(points) // _MOST, 1)
     names = [layer.name for layer in calibrated.layers]
@@ -115,14 +107,9 @@ def proved(
     calibrated: Calibrated,
     samples: Samples,
     settings: ProofOptions,
-    on_stage: Callable[[str], None] | None = None,
+    tell: Callable[[str], None],
 ) -> tuple[Calibrated, QuantizationProof]:
-    """The calibration with the layers that stay on int8, and what was measured.
-
-    Raises:
-        AtcError: what samples and the executor raise.
-    """
-    tell = on_stage or no_progress
+    """The calibration with the layers that stay on int8, and what was measured."""
     feeds = ChosenSamples(calibrated.model, samples, settings.samples)
     executor = calibrated.settings.executor
     tell("measure layers")

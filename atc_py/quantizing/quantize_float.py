@@ -30,7 +30,7 @@ from atc_py.quantizing.calibrated import Calibrated, balanced_tensors, layer_fac
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.layers.float_model import FloatModel, original_places
 from atc_py.quantizing.layers.layers import layers_in_bodies
-from atc_py.quantizing.observe import ports_of_model
+from atc_py.quantizing.observe import no_progress, ports_of_model
 from atc_py.quantizing.options import QuantizeOptions
 from atc_py.quantizing.picture_samples import PictureSamples
 from atc_py.quantizing.prove import proved
@@ -117,7 +117,7 @@ def quantize_float(
     Raises:
         AtcError: with every finding; previous files at the outputs are then unchanged.
     """
-    tell = on_stage or _no_progress
+    tell = on_stage or no_progress
     paths = _outputs(model, output, options.form)
     specifications(None, options.operator_list)
     sink = Sink()
@@ -204,10 +204,6 @@ def _unreached(model: Path, found: FallBack) -> AtcError:
 
 
 def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> dict[str, Path]:
-    """The path of each form that is to be written.
-
-    Of both forms, the name that the user gives is that of the deploy form.
-    """
     if form not in {*FORMS, BOTH}:
         raise BAD_OPTION.error(
             Text("there is no form {form}", form=repr(form)),
@@ -223,7 +219,6 @@ def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> d
 
 
 def _samples(model: FloatModel, options: QuantizeOptions, sink: Sink) -> Samples:
-    """The samples."""
     ports = ports_of_model(model, options.input_shapes)
     if bool(options.data) == bool(options.random):
         raise BAD_OPTION.error(
@@ -290,11 +285,7 @@ def _write(
     tell: Callable[[str], None],
     record: Path | None,
 ) -> tuple[Quantization, ...]:
-    """Write each form, and the record if there is a path for it; files get their names when all are there.
-
-    Raises:
-        AtcError: CANNOT_WRITE; NO_QDQ_FORM.
-    """
+    """Write each form, and the record if it has a path; files get their names together."""
     records: list[Quantization] = []
     moves: list[tuple[Path, Path]] = []
     with ExitStack() as stack:
@@ -339,7 +330,3 @@ def _record(
         listed=list_verdict(trial, specs, options.operator_list, strict=options.strict_list),
         biases=QuantBiases(None, written.written_as),
     )
-
-
-def _no_progress(_stage: str) -> None:
-    """Ignore all progress."""

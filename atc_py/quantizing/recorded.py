@@ -36,11 +36,6 @@ NOT_RECORDED = Text("the record has no entry for it")
 
 
 def write_record(calibrated: Calibrated, path: Path) -> None:
-    """Write the scales and offsets of a calibration; the file appears whole or not at all.
-
-    Raises:
-        AtcError: CANNOT_WRITE.
-    """
     with atomic_write(path) as file:
         file.write(record_text(record_of(calibrated)).encode())
 
@@ -68,12 +63,7 @@ def record_of(calibrated: Calibrated) -> dict[str, LayerRecord]:
 
 
 def calibrated_by_record(model: Path, record: Path, settings: CalibrationOptions) -> Calibrated:
-    """A model with the numbers of a record; layers without an entry stay in floats.
-
-    Raises:
-        AtcError: BAD_QUANT_RECORD or QUANT_FIELD_NOT_MODELED for what does not fit the model;
-            ALREADY_QUANTIZED; NO_FLOAT_LAYERS.
-    """
+    """A model with the numbers of a record; layers without an entry stay in floats."""
     began = time.monotonic()
     records = read_record(read_text(record, _MOST_BYTES), str(record))
     with ExitStack() as stack:
@@ -109,8 +99,7 @@ def calibrated_by_record(model: Path, record: Path, settings: CalibrationOptions
             prepared=prepared,
             layers=tuple(layers),
             left=left,
-            warnings=(),
-            observed=None,
+            steps=prepared.steps,
             settings=settings,
             seconds=time.monotonic() - began,
             folder=folder,
@@ -134,7 +123,6 @@ def _calibrate_layer(
 
 
 def _refuse_not_modeled(records: Mapping[str, LayerRecord], path: Path) -> None:
-    """Refuse what a record asks for and this form does not have."""
     for name, record in records.items():
         if any(record.shift_bit):
             raise QUANT_FIELD_NOT_MODELED.error(

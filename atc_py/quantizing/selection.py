@@ -1,6 +1,7 @@
 """The choice of layers: those that options leave in floats, and why."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from atc_py.diag import NO_FLOAT_LAYERS, NOT_IN_MODEL, Place, nearest_of_many
 from atc_py.onnx_graph.graph import OnnxNode
@@ -20,12 +21,7 @@ _HINTS = 3
 
 
 def skipped_layers(model: FloatModel, settings: CalibrationOptions) -> dict[str, Text]:
-    """The layers that stay in floats by the options, each with the reason.
-
-    Raises:
-        AtcError: NOT_IN_MODEL for a name to skip that no layer has; NO_FLOAT_LAYERS where no layer
-            is left.
-    """
+    """The layers that stay in floats by the options, each with the reason."""
     layers = model.found.layers
     found: dict[str, Text] = _left_by_config(model, settings)
     for text in settings.skip:
@@ -42,7 +38,6 @@ def skipped_layers(model: FloatModel, settings: CalibrationOptions) -> dict[str,
 
 
 def _left_by_config(model: FloatModel, settings: CalibrationOptions) -> dict[str, Text]:
-    """The layers that a configuration leaves in floats."""
     if settings.config is None:
         return {}
     layers = model.found.layers
@@ -110,7 +105,9 @@ def _layers_on_the_way(
 
 def _no_layers(model: FloatModel) -> Exception:
     """The refusal of a model of which nothing would be on int8."""
-    reasons: Mapping[str, int] = _counted(model)
+    reasons = Counter[str](reason for _, reason in model.found.left)
+    for node, counts in layers_in_bodies(model.graph):
+        reasons[Text("it is in a subgraph of {op}", op=node.op_type)] += sum(counts.values())
     found = COMMA.join(
         Text("{n} x {reason}", n=count, reason=reason) for reason, count in reasons.items()
     )
@@ -130,14 +127,3 @@ def _no_layers(model: FloatModel) -> Exception:
         if layers
         else Text("layers are Conv, ConvTranspose, Gemm and MatMul with constant float32 weights"),
     )
-
-
-def _counted(model: FloatModel) -> dict[str, int]:
-    """Number of nodes without an int8 form, by reason."""
-    found: dict[str, int] = {}
-    for _, reason in model.found.left:
-        found[reason] = found.get(reason, 0) + 1
-    for node, counts in layers_in_bodies(model.graph):
-        reason_in = Text("it is in a subgraph of {op}", op=node.op_type)
-        found[reason_in] = found.get(reason_in, 0) + sum(counts.values())
-    return found

@@ -22,10 +22,9 @@ from atc_py.device.sim.execution.kept_results import KeptResults
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, nodes_for
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.total_nodes import DRAWN
+from atc_py.pipeline.running.samples import Feeds
 from atc_py.quantizing.executors import Executor, engine_of, start_executor
 from atc_py.quantizing.layers.measured import switch_name
-
-Arrays = Mapping[str, NDArray[Any]]
 
 Form = tuple[str, bool]
 """One of two forms: the value that a switch chooses, and whether with the switch on."""
@@ -43,11 +42,7 @@ class SwitchedRuns:
         inputs: Sequence[str],
         mark: str = "",
     ) -> None:
-        """Open a model that atc-py wrote with so many switches; see `start_executor`.
-
-        Raises:
-            AtcError: what `start_executor` raises.
-        """
+        """Open a model that atc-py wrote with so many switches; see `start_executor`."""
         self._kept = KeptResults()
         self._model, self._outputs, self._is_cut = model, outputs, engine_of(choice) != "ort"
         self._names = [switch_name(at) for at in range(switches)]
@@ -74,17 +69,8 @@ class SwitchedRuns:
         """Begin with other switches: what they use or add is kept until the next ones."""
         self._kept.begin()
 
-    def run(self, feeds: Arrays, on: Collection[int], sample: int) -> dict[str, NDArray[Any]]:
-        """The outputs with some switches on.
-
-        Args:
-            feeds: inputs by name, but for the switches.
-            on: positions of the switches that are on.
-            sample: a number that other feeds do not have.
-
-        Raises:
-            AtcError: what the engine raises.
-        """
+    def run(self, feeds: Feeds, on: Collection[int], sample: int) -> dict[str, NDArray[Any]]:
+        """The outputs with the switches `on`; other feeds have another number `sample`."""
         shapes = {name: array.shape for name, array in feeds.items()}
         fed = {**feeds, **{name: np.array(at in on) for at, name in enumerate(self._names)}}
         # Parts are made for inputs of one shape.
@@ -96,7 +82,6 @@ class SwitchedRuns:
         return self._whole.run(fed)
 
     def close(self) -> None:
-        """Release the model."""
         self._parts = None
         if self._whole is not None:
             self._whole.close()
@@ -127,12 +112,8 @@ class _Parts:
         self._switches = [switches for switches, _ in groups]
         self._model = model.cut([nodes for _, nodes in groups])
 
-    def run(self, feeds: Arrays, on: int, sample: int) -> dict[str, NDArray[Any]]:
-        """The outputs; bits of `on` are the switches that are on.
-
-        Raises:
-            AtcError: REFERENCE_FAILED, MEMORY_LIMIT.
-        """
+    def run(self, feeds: Feeds, on: int, sample: int) -> dict[str, NDArray[Any]]:
+        """The outputs; bits of `on` are the switches that are on."""
         values, pieces = dict(feeds), self._model.pieces
         wanted = {self._chosen(name, on) for name in self._outputs}
         needed: list[tuple[int, bytes]] = []
@@ -186,7 +167,8 @@ def _groups(
 ) -> list[tuple[int, list[OnnxNode]]]:
     """The switches that the nodes of each part depend on, and the nodes.
 
-    What depends on no input, as weights that are dequantized, is computed in each part that needs it.
+    What depends on no input, as weights that are dequantized, is computed in each part that needs
+    it.
     """
     forms = _forms(graph, choices, outputs)
     shown = {*outputs, *(name for _, both in choices.values() for name in both)}

@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from atc_py.pipeline.running.samples import Feeds
 from atc_py.pipeline.running.stored_array import StoredArray, stored_array
 from atc_py.quantizing.switched_runs import SwitchedRuns
 from atc_py.results.output_error import ErrorSums
 from atc_py.system.process import limited_threads
-
-Feeds = Mapping[str, NDArray[Any]]
 
 
 class TrialSample(NamedTuple):
@@ -23,11 +22,7 @@ class TrialSample(NamedTuple):
 
 
 def stored_sample(feeds: Feeds, wanted: Feeds, start: Path) -> TrialSample:
-    """Write the arrays of a sample to files whose names begin with that of `start`.
-
-    Raises:
-        AtcError: CANNOT_WRITE.
-    """
+    """Write the arrays of a sample to files whose names begin with that of `start`."""
     kept = {name: array for name, array in wanted.items() if array.dtype.kind not in "OSU"}
     return TrialSample(_store(feeds, start, "feed"), _store(kept, start, "output"))
 
@@ -66,11 +61,7 @@ class RunningModel:
     """
 
     def __init__(self, model: SwitchedModel) -> None:
-        """Start the engine, whose own files have names of this process.
-
-        Raises:
-            AtcError: what the engine raises.
-        """
+        """Start the engine, whose own files have names of this process."""
         self._layers = model.layers
         ports = model.outputs, model.inputs, f".{os.getpid()}"
         with limited_threads(1):
@@ -83,21 +74,13 @@ class RunningModel:
         self._runs.cut()
 
     def outputs(self, feeds: Feeds, on: Collection[str], sample: int) -> dict[str, NDArray[Any]]:
-        """The outputs of a sample, which has that number, with the layers `on` on int8.
-
-        Raises:
-            AtcError: what the engine raises.
-        """
+        """The outputs of a sample, which has that number, with the layers `on` on int8."""
         places = [at for at, name in enumerate(self._layers) if name in on]
         with limited_threads(1):
             return self._runs.run(feeds, places, sample)
 
     def errors(self, on: Collection[str], samples: Iterable[TrialSample]) -> dict[str, ErrorSums]:
-        """The errors of the outputs of floats with the layers `on` on int8, on the first samples.
-
-        Raises:
-            AtcError: what the engine raises.
-        """
+        """The errors of the outputs of floats on some samples, with the layers `on` on int8."""
         results: dict[str, ErrorSums] = {}
         self._runs.begin()
         for at, sample in enumerate(samples):
@@ -117,11 +100,7 @@ _RUNNING: dict[SwitchedModel, RunningModel] = {}
 
 
 def run_trial(trial: SwitchedTrial) -> dict[str, ErrorSums]:
-    """The errors of a trial; the model stays on its engine.
-
-    Raises:
-        AtcError: what the engine raises.
-    """
+    """The errors of a trial; the model stays on its engine."""
     running = _RUNNING.get(trial.model)
     if running is None:
         while _RUNNING:

@@ -18,12 +18,7 @@ _HINT = Text("write cosine=0.99, snr=20 or top1=0.99")
 
 
 def read_target(given: Iterable[str]) -> dict[str, float]:
-    """Least values by figure, from `figure=number` texts.
-
-    Raises:
-        AtcError: BAD_OPTION for another figure, one that comes twice, and a number that the figure
-            cannot have.
-    """
+    """Least values by figure, from `figure=number` texts."""
     results: dict[str, float] = {}
     for text in given:
         name, _, number = text.partition("=")
@@ -45,11 +40,7 @@ def read_target(given: Iterable[str]) -> dict[str, float]:
 
 
 def checked_target(target: Mapping[str, float]) -> dict[str, float]:
-    """A target whose figures exist and can have their least values.
-
-    Raises:
-        AtcError: BAD_OPTION.
-    """
+    """A target whose figures exist and can have their least values."""
     for name, least in target.items():
         if name not in FIGURES:
             raise BAD_OPTION.error(

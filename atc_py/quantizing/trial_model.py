@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
-
+from atc_py.pipeline.running.samples import Feeds
 from atc_py.quantizing.executors import start_executor
 from atc_py.quantizing.layers.measured import write_measured
 from atc_py.quantizing.switched_trials import (
@@ -21,7 +20,6 @@ from atc_py.quantizing.switched_trials import (
 )
 from atc_py.results.output_error import ErrorFigures, ErrorSums
 
-Feeds = Mapping[str, NDArray[Any]]
 if TYPE_CHECKING:
     from atc_py.quantizing.calibrated import Calibrated
     from atc_py.quantizing.layers.qdq_nodes import Int8Layer
@@ -42,12 +40,7 @@ class TrialModel:
     """
 
     def __init__(self, found: Calibrated, samples: Iterable[Feeds], executor: str) -> None:
-        """Start the model, and run it in floats.
-
-        Raises:
-            AtcError: what the samples and the executor raise; CANNOT_WRITE where the folder for
-                temporary files takes no more.
-        """
+        """Start the model, and run it in floats."""
         model = found.qdq_model
         folder = Path(mkdtemp(dir=found.folder))
         path = found.folder / f"{folder.name}.onnx"
@@ -69,21 +62,13 @@ class TrialModel:
         self.seconds /= max(len(stored), 1)
 
     def expect(self, runs: int) -> None:
-        """Prepare for so many runs: long ones share what does not change.
-
-        Raises:
-            AtcError: what the executor raises.
-        """
+        """Prepare for so many runs: long ones share what does not change."""
         if not self._model.is_cut and runs * self.seconds > _CUT * self._nodes:
             self._model = self._model._replace(is_cut=True)
             self._running.cut()
 
     def errors(self, on: Collection[str], count: int | None = None) -> dict[str, ErrorSums]:
-        """The errors of the outputs with the layers `on` on int8, on the first `count` samples.
-
-        Raises:
-            AtcError: what the executor raises.
-        """
+        """The errors of the outputs with the layers `on` on int8, on the first `count` samples."""
         samples = self._samples[:count]
         ready = self._ready.pop((frozenset(on), len(samples)), None)
         return self._running.errors(on, samples) if ready is None else ready
@@ -126,16 +111,12 @@ def form_errors(
     samples: Iterable[Feeds],
     executor: str,
 ) -> dict[str, tuple[ErrorSums, ...]]:
-    """The error that each int8 form of a layer makes at its result, for data as in floats.
-
-    Raises:
-        AtcError: what the executor raises.
-    """
+    """The error that each int8 form of a layer makes at its result, for data as in floats."""
     model = calibrated.qdq_model
     path = calibrated.folder / "measured.onnx"
     names = write_measured(model, path, forms)
     inputs = [port.name for port in model.file.inputs]
-    wanted = [name for sums in names.values() for name in sums.names]
+    wanted = [n for sums in names.values() for n in (sums.signal, *sums.noise, *sums.power)]
     errors = {name: tuple(ErrorSums() for _ in forms[name]) for name in names}
     running = start_executor(executor, path, wanted, inputs)
     try:

@@ -57,10 +57,8 @@ def weight_numbers(
 ) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
     """Scales, one per index of the layer's axis, and codes of its weights.
 
-    Without `per_channel` there is one scale, without axes. Scales are raised where sums with the bias would leave int32.
-
-    Raises:
-        AtcError: BAD_OPTION for another method; SCALE_OUT_OF_RANGE; VALUES_NOT_FINITE.
+    Without `per_channel` there is one scale, without axes. Scales are raised where sums with the
+    bias would leave int32.
     """
     weights = layer_weights(graph, layer)
     if layer.is_pool:

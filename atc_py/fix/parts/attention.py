@@ -71,18 +71,11 @@ def attend(  # noqa: PLR0913  (the parts of an attention)
 ) -> Attended:
     """Write softmax(q k' * scale + biases) v, with the scale split over q and k for float16.
 
-    Args:
-        ctx: of the node.
-        q: `[batch, heads, queries, size]`.
-        k: `[batch, groups, keys, size]`.
-        v: `[batch, groups, keys, value_size]`.
-        dims: the dims.
-        scale: factor of the scores.
-        biases: terms of the scores, which broadcast to `[batch, heads, queries, keys]`.
-        softcap: c in c * tanh(scores / c), before the biases; 0 for none.
-        keep: factor of the weights; "" for none.
-        sink: `[batch, heads, queries, 1]`, one more score that no value has; "" for none.
-        wide: whether the softmax is in float32 where the rest is not.
+    `q` is `[batch, heads, queries, size]`, `k` `[batch, groups, keys, size]`, `v` `[batch, groups,
+    keys, value_size]`; `biases` broadcast to `[batch, heads, queries, keys]`; `softcap` is c in c *
+    tanh(scores / c) before them, 0 for none; `keep` is a factor of the weights; `sink`, `[batch,
+    heads, queries, 1]`, one more score that no value has; `wide`: the softmax is in float32 where
+    the rest is not.
     """
     shared = dims.heads != dims.groups
     rows = [dims.batch, dims.groups, dims.heads // dims.groups * dims.queries, -1]
@@ -131,12 +124,9 @@ _LENGTHS, _KEYS, _QUERIES = 1, 2, 3
 
 
 def causal_term(ctx: RuleContext, dims: HeadDims, window: int = -1) -> NDArray[Any]:
-    """The term that leaves each query the keys up to its own position.
+    """The term that leaves each query the last `window` keys, or all, up to its own position.
 
-    Args:
-        ctx: of the node.
-        dims: the dims; the last query is at the position of the last key.
-        window: number of keys that it is left; -1 for all.
+    The last query is at the position of the last key.
     """
     ahead = (
         tables.arange(dims.keys) - tables.arange(dims.queries)[:, None] - (dims.keys - dims.queries)

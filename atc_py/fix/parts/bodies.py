@@ -18,10 +18,7 @@ from atc_py.onnx_graph.source import SourceNode, SourceTensor
 
 
 def body_of(ctx: RuleContext, attribute: str, node: OnnxNode | None = None) -> OnnxGraph:
-    """A graph that a node holds.
-
-    `node` holds the graph if given: another one around that of `ctx`.
-    """
+    """A graph that the node holds, or another `node` around that of `ctx`."""
     around, holder = ctx.around, node or ctx.node
     there = around is not None and attribute in holder.graphs
     require(there, "the node has {attribute}", attribute=attribute)
@@ -50,9 +47,7 @@ def _whole_numbers(ctx: RuleContext) -> dict[str, int]:
 def trace(
     ctx: RuleContext, most: int, *, going: bool, first: int, wanted: Sequence[str] = ()
 ) -> LoopTrace | None:
-    """The steps of a Loop, one more than `most` at most.
-
-    It is None where values that are not constant decide them.
+    """The steps of a Loop, one more than `most` at most; None where no constants decide them.
 
     `going` is the condition before the first step, `first` the position of the first state among
     the inputs; `wanted` are values of the body.
@@ -79,7 +74,6 @@ FIRST_STATE = 2
 
 
 def starts_true(ctx: RuleContext) -> bool:
-    """The condition of a Loop before its first step."""
     return ctx.tensor(1) is None or bool(ctx.constant(1).reshape(-1)[0])
 
 
@@ -179,10 +173,7 @@ def optional_value(ctx: RuleContext) -> str:
 
 
 def place_in(tensor: SourceTensor | None, default: int, count: int, last: int) -> int:
-    """A constant place in a sequence.
-
-    Negative places count from the end, an absent input is `default`; `last` is the largest place.
-    """
+    """A constant place up to `last` in a sequence; one below 0 is counted from the end."""
     at = default
     if tensor is not None:
         const = tensor.const

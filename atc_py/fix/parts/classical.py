@@ -17,12 +17,10 @@ _MATRIX = 2
 
 
 def ml_case(op_type: str, *inputs: CaseInput, outputs: int = 1, **attributes: Any) -> RuleCase:
-    """A case of one node of an operator of ai.onnx.ml."""
     return case(op_type, *inputs, opset=3, outputs=outputs, domain=_DOMAIN, **attributes)
 
 
 def number_list(ctx: RuleContext, name: str) -> NDArray[np.float32]:
-    """An attribute that is a list of floats; empty where it is absent."""
     value = ctx.node.attributes.get(name, ())
     require(isinstance(value, tuple), "{name} is a list of numbers", name=name)
     return np.array(cast("tuple[float, ...]", value), np.float32)
@@ -41,7 +39,6 @@ def features_of(ctx: RuleContext) -> tuple[str, int]:
 
 
 def floats(ctx: RuleContext, data: NDArray[Any], label: str) -> str:
-    """The name of a new constant in float32."""
     return ctx.const(data, DType.FLOAT32, label)
 
 
@@ -56,7 +53,6 @@ _TRANSFORMS: Mapping[str, Transform] = {
 
 
 def transform_of(ctx: RuleContext) -> Transform:
-    """The one that `post_transform` names."""
     name = ctx.text("post_transform", "NONE")
     require(name in _TRANSFORMS, "post_transform is NONE, LOGISTIC or SOFTMAX")
     return _TRANSFORMS[name]
@@ -88,7 +84,6 @@ def ranked_classes(
 
 
 def class_count(ctx: RuleContext) -> int:
-    """Number of labels, of whichever kind."""
     names = ("classlabels_ints", "classlabels_int64s", "classlabels_strings")
     lists = (ctx.node.attributes.get(name, ()) for name in names)
     return max(len(value) if isinstance(value, tuple) else 0 for value in lists)

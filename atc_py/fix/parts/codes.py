@@ -31,7 +31,6 @@ _NAMES = {INT32: "int32", EXACT_FLOAT: "2^24"}
 
 
 def require_range(ctx: RuleContext, position: int, target: Range) -> None:
-    """Require that the values of an input are within `target`."""
     bounds = ctx.range(position)
     if bounds is None or not bounds.within(target):
         raise _beyond(ctx, ctx.input(position), target)
@@ -78,7 +77,7 @@ DATA_SHARE, WEIGHT_SHARE = 2.0**-8, 2.0**-7
 
 
 def dynamic_codes(ctx: RuleContext, x: str, rank: int) -> tuple[str, str, str]:
-    """Write the codes of `x`, 0 to 255, for the range that it has at run time, their step and zero point.
+    """Write the codes of `x`, 0 to 255, for its range at run time, their step and zero point.
 
     A tensor of zeros alone gets the step 1.
     """
@@ -150,5 +149,4 @@ def _along(number: NDArray[Any], axis: int | None) -> NDArray[Any]:
 
 
 def scaled(ctx: RuleContext, x: str, factor: float) -> str:
-    """Write `x` times a factor, in float32."""
     return ctx.op("Mul", x, ctx.const(factor, DType.FLOAT32, "factor"))

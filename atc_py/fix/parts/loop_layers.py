@@ -59,14 +59,10 @@ class _Gate(NamedTuple):
 def lstm_of(
     updates: Mapping[int, Vector], h: int, c: int, x: tuple[str, int], names: Mapping[int, str]
 ) -> CellLayer | None:
-    """The LSTM whose states are `h` and `c`; None if it is none.
+    """The LSTM whose state is `h`, its cell `c`, by position; None if it is none.
 
-    Args:
-        updates: what the states become, by position.
-        h: position of the state that it returns.
-        c: position of its cell.
-        x: kind of the atom of the slice, and its number of elements.
-        names: kinds of the atoms of the states.
+    `updates` are what the states become, `x` is the kind of the atom of the slice with its number
+    of elements, `names` are the kinds of the atoms of the states.
     """
     cell, out = _products(updates[c]), _products(updates[h])
     if cell is None or out is None or (len(cell), len(out)) != (_PAIR, 1):
@@ -91,7 +87,7 @@ def lstm_of(
 def gru_of(
     updates: Mapping[int, Vector], h: int, x: tuple[str, int], names: Mapping[int, str]
 ) -> CellLayer | None:
-    """The GRU whose state is `h`; None if it is none. Arguments are those of `lstm_of`."""
+    """The GRU whose state is `h`; None if it is none."""
     update = updates[h]
     new = next((a for m in update.terms for a in m if a.kind == "Tanh"), None)
     z = next((a for m in update.terms for a in m if a.kind == "Sigmoid"), None)

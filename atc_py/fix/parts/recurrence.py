@@ -67,7 +67,6 @@ class Vector:
         return monomial[0] if len(monomial) == 1 and is_number(factor, 1.0) else None
 
     def times(self, matrix: NDArray[np.float64]) -> Vector:
-        """The product with a matrix from the right."""
         terms: dict[Monomial, Factor] = {
             term: factor * matrix if isinstance(factor, float) else factor @ matrix
             for term, factor in self.terms.items()
@@ -75,14 +74,12 @@ class Vector:
         return _vector(matrix.shape[1], terms, self.whole_constant @ matrix)
 
     def plus(self, other: Vector) -> Vector:
-        """The sum of two vectors of one size."""
         terms = dict(self.terms)
         for monomial, factor in other.terms.items():
             terms[monomial] = _sum(terms.get(monomial, 0.0), factor, monomial[0].size)
         return _vector(max(self.size, other.size), terms, self.constant + other.constant)
 
     def scaled(self, by: NDArray[np.float64]) -> Vector:
-        """The product with one number, or with one for each element."""
         if by.size == 1:
             number = float(by.reshape(-1)[0])
             terms = {term: factor * number for term, factor in self.terms.items()}
@@ -91,7 +88,6 @@ class Vector:
 
 
 def is_number(factor: Factor, number: float) -> bool:
-    """True if a factor is that multiple of the identity."""
     return isinstance(factor, float) and factor == number
 
 
@@ -102,11 +98,9 @@ class Space:
         self._atoms: dict[tuple[object, ...], Atom] = {}
 
     def leaf(self, name: str, size: int) -> Vector:
-        """An input or state as a vector."""
         return self._as_vector(self._atom(name, size, None))
 
     def function(self, kind: str, of: Vector) -> Vector:
-        """A function of a vector, element by element."""
         return self._as_vector(self._atom(kind, of.size, of))
 
     def product(self, one: Vector, other: Vector) -> Vector:
@@ -125,7 +119,6 @@ class Space:
         return total
 
     def part(self, vector: Vector, start: int, end: int) -> Vector:
-        """Elements `start` to `end`."""
         total = _vector(end - start, {}, vector.whole_constant[start:end])
         piece: dict[Monomial, Factor]
         for monomial, factor in vector.terms.items():
@@ -163,7 +156,6 @@ class Space:
 
 
 def joined(vectors: Sequence[Vector]) -> Vector:
-    """Vectors one after the other."""
     size = sum(vector.size for vector in vectors)
     total, start = _vector(size, {}, tables.zeros(size)), 0
     for vector in vectors:
@@ -219,11 +211,9 @@ class Rows:
 
     @property
     def rows(self) -> int:
-        """Number of vectors."""
         return int(np.prod(self.dims[:-1], dtype=np.int64))
 
     def of(self, vector: Vector) -> Rows:
-        """Another vector of as many rows."""
         return Rows(vector, (*self.dims[:-1], vector.size))
 
 
@@ -258,10 +248,8 @@ class Reader:
     ) -> None:
         """Start without inputs and states.
 
-        Args:
-            constants: values of the body that are the same in every step.
-            places: integers of the body that the step decides, for every step.
-            dims_of: returns the dims of a value around the body.
+        `constants` are the same in every step, `places` are integers that the step decides, for
+        every step; `dims_of` returns the dims of a value around the body.
         """
         self.space = Space()
         self.rows: dict[str, Rows] = {}
@@ -295,20 +283,10 @@ class Reader:
         return _READ[node.op_type](self, node)
 
     def constant(self, name: str) -> NDArray[np.float64]:
-        """A constant as floats.
-
-        Raises:
-            KeyError: it is not constant.
-        """
         return np.asarray(self._constants[name], np.float64)
 
     def operand(self, name: str) -> Rows:
-        """A value that may be constant.
-
-        Raises:
-            KeyError: it is not read.
-            ValueError: it is constant and differs from row to row.
-        """
+        """A value that may be constant, if it does not differ from row to row."""
         if name in self.rows:
             return self.rows[name]
         value = self.constant(name)

@@ -62,12 +62,7 @@ class Activation:
 
 
 def activations_of(ctx: RuleContext, defaults: Sequence[str]) -> list[Activation]:
-    """The activations of a recurrent node.
-
-    Values of alpha and beta are taken in order by the functions that have them.
-
-    `defaults` are the functions without the attribute.
-    """
+    """The activations of a recurrent node; functions take their alpha and beta in order."""
     given = ctx.node.attributes.get("activations") or tuple(defaults)
     names = [str(value).lower() for value in given] if isinstance(given, tuple) else []
     known = len(names) == len(defaults) and all(name in _DEFAULTS for name in names)

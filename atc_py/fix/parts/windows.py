@@ -60,12 +60,10 @@ class Images:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Attributes of a Conv node of this geometry."""
         return {**window_attributes(self.axes), "auto_pad": None, "group": self.group}
 
 
 def window_attributes(axes: Sequence[ImageAxis]) -> dict[str, Any]:
-    """The attributes of a node that say how its windows move."""
     return {
         "dilations": [axis.dilation for axis in axes],
         "kernel_shape": [axis.taps for axis in axes],
@@ -84,12 +82,7 @@ def window_numbers(
 
 
 def conv_axes(ctx: RuleContext, *, cut: bool = False) -> tuple[ImageAxis, ...]:
-    """The axes of a Conv with explicit or automatic pads.
-
-    Args:
-        ctx: the node.
-        cut: take SAME pads, too, with which windows end before X does.
-    """
+    """The axes of a Conv; those with SAME pads, with which windows end before X does, if `cut`."""
     sizes, taps = ctx.shape(0)[_FIRST:], ctx.shape(1)[_FIRST:]
     rank = len(taps)
     strides, dilations, pads = window_numbers(ctx, rank)
@@ -105,7 +98,6 @@ def conv_axes(ctx: RuleContext, *, cut: bool = False) -> tuple[ImageAxis, ...]:
 
 
 def images_of(ctx: RuleContext) -> Images:
-    """The geometry of a Conv node with explicit or automatic pads."""
     x, w = ctx.shape(0), ctx.shape(1)
     require(len(x) == IMAGES and len(w) == IMAGES, "X and W have rank 4")
     height, width = conv_axes(ctx, cut=True)
@@ -158,7 +150,6 @@ class PoolAxis:
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """True for the taps that meet X."""
         result = self.positions
         return (result >= 0) & (result < self.axis.size)
 
@@ -187,7 +178,6 @@ class PoolAxis:
 
 
 def pool_axes(ctx: RuleContext) -> tuple[PoolAxis, ...]:
-    """The axes of a pool with explicit or automatic pads."""
     size = ctx.shape(0)[_FIRST:]
     rank = len(size)
     taps = ctx.integers("kernel_shape")
@@ -262,10 +252,7 @@ def require_places(counts: Iterable[int]) -> None:
 
 
 def share_of_counted(axes: Sequence[PoolAxis], *, pads: bool) -> NDArray[np.float64]:
-    """The taps of each window divided by those that count for its mean.
-
-    Taps in the stated pads count if `pads`.
-    """
+    """The taps of each window divided by those that count for its mean, stated pads if `pads`."""
     values = tables.ones((1,) * len(axes))
     for at, axis in enumerate(axes):
         counted = axis.axis.taps / axis.counted(pads=pads)

@@ -70,7 +70,6 @@ def binarizer_as_comparison(ctx: RuleContext) -> str:
 
 
 def _linear(ctx: RuleContext, results: int) -> str:
-    """Write the scores of a linear model, by samples and results."""
     x, count = features_of(ctx)
     weights, bias = number_list(ctx, "coefficients"), number_list(ctx, "intercepts")
     require(weights.size == results * count, "coefficients are as many as features and results")

@@ -28,16 +28,11 @@ def rotated(  # noqa: PLR0913  (what is rotated, by what, and how)
     *,
     interleaved: bool,
 ) -> str:
-    """Write x with pairs (a, b) of its last axis as (a cos - b sin, a sin + b cos).
+    """Write x, of rank 4, with pairs (a, b) of its last axis as (a cos - b sin, a sin + b cos).
 
-    Args:
-        ctx: of the node.
-        x: of rank 4.
-        dims: dims of x.
-        cos: cosines, which broadcast to x with `width / 2` elements on the last axis.
-        sin: sines, likewise.
-        width: elements of the last axis that are rotated; the others stay.
-        interleaved: whether a pair has neighbors; else elements of the first and the second half.
+    Cosines and sines broadcast to x with `width / 2` elements on the last axis, the elements that
+    are rotated; `interleaved`: a pair has neighbors, else elements of the first and the second
+    half.
     """
     last = len(dims) - 1
     turned = x if width == dims[last] else ctx.slice(x, last, 0, width)

@@ -59,7 +59,6 @@ def linear_taps(ctx: RuleContext, place: str, size: int, dtype: DType) -> tuple[
 
 
 def shifted(ctx: RuleContext, positions: str, by: int) -> str:
-    """Write int32 positions plus a constant."""
     return ctx.op("Add", positions, ctx.const(by, DType.INT32, "by")) if by else positions
 
 

@@ -47,11 +47,6 @@ class _Tree:
 
 
 def _trees(ctx: RuleContext) -> dict[int, _Tree]:
-    """The trees by number.
-
-    Raises:
-        UnfitError: a branch leads nowhere, or in a circle.
-    """
     names = ("treeids", "nodeids", "truenodeids", "falsenodeids")
     ids, numbers, true, false = (ctx.integers(f"nodes_{name}") for name in names)
     modes = _modes(ctx)

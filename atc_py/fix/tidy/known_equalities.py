@@ -78,15 +78,12 @@ class Transposed:
 
     @property
     def back(self) -> tuple[int, ...]:
-        """The axes of the value, in the order of the twin's."""
         return tuple(int(axis) for axis in np.argsort(self.perm))
 
     def entered(self, value: NDArray[Any]) -> NDArray[Any]:
-        """The data of the twin."""
         return np.ascontiguousarray(value.transpose(self.back))
 
     def operand(self, value: NDArray[Any], rank: int) -> NDArray[Any] | None:
-        """A constant as an operand beside twins of values of `rank` axes; None if it has no form."""
         if value.size == 1 and value.ndim <= rank:
             return value
         if value.ndim > rank or rank != len(self.perm):
@@ -94,11 +91,9 @@ class Transposed:
         return self.entered(value.reshape((1,) * (rank - value.ndim) + value.shape))
 
     def leave(self, _opset: int) -> TwinStep:
-        """The node from the twin to the value."""
         return TwinStep("Transpose", None, {"perm": list(self.perm)})
 
     def enter(self, _opset: int) -> TwinStep:
-        """The node from the value to the twin."""
         return TwinStep("Transpose", None, {"perm": list(self.back)})
 
 
@@ -111,20 +106,16 @@ class Reshaped:
     label = "reshaped"
 
     def entered(self, value: NDArray[Any]) -> NDArray[Any]:
-        """The data of the twin."""
         return value.reshape(self.twin)
 
     def operand(self, value: NDArray[Any], rank: int) -> NDArray[Any] | None:
-        """A constant as an operand beside twins of values of `rank` axes; None if it has no form."""
         fits = value.size == 1 and value.ndim <= rank
         return value.reshape(()) if fits else None
 
     def leave(self, _opset: int) -> TwinStep:
-        """The node from the twin to the value."""
         return TwinStep("Reshape", self.value, {})
 
     def enter(self, _opset: int) -> TwinStep:
-        """The node from the value to the twin."""
         return TwinStep("Reshape", self.twin, {})
 
 
@@ -137,7 +128,6 @@ class Narrowed:
 
     @property
     def narrow(self) -> DType:
-        """The dtype of the twin."""
         return _NARROW[self.wide]
 
     def entered(self, value: NDArray[Any]) -> NDArray[Any]:
@@ -154,11 +144,9 @@ class Narrowed:
         return self.entered(value) if fits else None
 
     def leave(self, _opset: int) -> TwinStep:
-        """The node from the twin to the value."""
         return TwinStep("Cast", None, {"to": element_of_dtype(self.wide)})
 
     def enter(self, _opset: int) -> TwinStep:
-        """The node from the value to the twin."""
         return TwinStep("Cast", None, {"to": element_of_dtype(self.narrow)})
 
 
@@ -181,7 +169,7 @@ def rounds(relation: Relation | None) -> bool:
 
 
 def _relation(node: SourceNode, *, inverse: bool) -> Relation | None:
-    """The relation of a node's result to its first input; `inverse`: of the input to the result."""
+    """`inverse`: the relation of the input to the result."""
     source, result = next(iter(node.inputs), None), node.outputs[0]
     if source is None or result is None:
         return None

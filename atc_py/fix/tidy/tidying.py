@@ -51,12 +51,9 @@ class Tidied:
 
 
 def tidy_graph(graph: OnnxGraph, own: Collection[str], barred: Collection[int]) -> Tidied:
-    """Tidy `graph`, each node once; return what changed.
+    """Tidy a folded graph, each node once; return what changed.
 
-    Args:
-        graph: the graph, folded.
-        own: results of the nodes that rules wrote.
-        barred: positions in the file of nodes that stay as they are.
+    `own` are results of the nodes that rules wrote, `barred` positions of nodes that stay.
     """
     tidier = _Tidier(graph, own, barred)
     for node in graph.nodes:
@@ -118,7 +115,6 @@ class _Tidier:
         return [*asked][:_MOST_WANTS]
 
     def take(self, node: OnnxNode) -> None:
-        """Write one node: left out, on twins, or as it is."""
         if node.input_names and self._is_step(node) and self._is_there(node):
             return
         for relation in self._relations(node):
@@ -190,10 +186,7 @@ class _Tidier:
     def _operand(
         self, tensor: SourceTensor, name: str, relation: Relation, rank: int
     ) -> str | None:
-        """The twin of an operand, "" if it has none yet; None if it cannot have one.
-
-        `rank` counts the axes of the result.
-        """
+        """The twin of an operand beside a result of `rank` axes; "" if it has none yet."""
         if tensor.const is not None:
             data = tensor.const.numpy()
             value = relation.operand(data, rank)

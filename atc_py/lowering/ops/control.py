@@ -1,11 +1,11 @@
 """Lowering of control flow: If."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from atc_py.ir import TensorType, Value
 from atc_py.lowering.builder import Builder, lowering
 from atc_py.lowering.scope import Scope
-from atc_py.onnx_graph.source import SourceBranch
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -30,14 +30,15 @@ def lower_if(b: Builder) -> Sequence[Value]:
         typed = branch and [each for each in branch.outputs if each.is_typed]
         if branch is None or len(typed or ()) < len(b.node.outputs):
             raise b.bad(Text("needs both branches with all of its outputs"), f"attribute {name}")
-        results.append(_lower_branch(b, branch, switches, side))
-    merged = []
-    for position, pair in enumerate(zip(*results, strict=False)):
-        if b.wants_output(position):
-            merged.append(_merge(b, pair, position))
-        else:
-            merged.append(pair[0])
-    return merged
+        # Alive only where the branch is taken.
+        scope = Scope(b.scope, partial(switches.side, side=side))
+        b.lower_nodes(branch.nodes, scope)
+        inner = b.with_scope(scope)
+        results.append([scope.close(inner.value(source)) for source in branch.outputs])
+    return [
+        _merge(b, pair, position) if b.wants_output(position) else pair[0]
+        for position, pair in enumerate(zip(*results, strict=False))
+    ]
 
 
 class _Switches:
@@ -55,14 +56,6 @@ class _Switches:
             outputs = [(f"{value.name}.{word}", value.type) for word in ("else", "then")]
             self._made[value] = self._b.ops("Switch", [value, self._condition], outputs)
         return self._made[value][side]
-
-
-def _lower_branch(b: Builder, branch: SourceBranch, switches: _Switches, side: int) -> list[Value]:
-    """The results of a branch, alive only where it is taken."""
-    scope = Scope(b.scope, lambda value: switches.side(value, side))
-    b.lower_nodes(branch.nodes, scope)
-    inner = b.with_scope(scope)
-    return [scope.close(inner.value(source)) for source in branch.outputs]
 
 
 def _merge(b: Builder, pair: tuple[Value, ...], position: int) -> Value:

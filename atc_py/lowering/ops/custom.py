@@ -1,7 +1,6 @@
 """Lowering of operators that ONNX does not define; `source.custom_results` has their types."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -9,7 +8,6 @@ import numpy.typing as npt
 
 from atc_py.ir import AttrValue, DeferredConst, DenseConst, TensorType, Value
 from atc_py.lowering.builder import Builder, lowering
-from atc_py.lowering.results import stated
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.onnx_graph.source.custom_results import (
     ROI_SCALES,
@@ -40,12 +38,12 @@ def lower_adaptive_avg_pool(b: Builder) -> Sequence[Value]:
     x, (result,) = b.input(0), _results(b)
     height, width = closed_shape(x.type.dims[2:])
     rows, columns = b.integers("output_size", (), 2)
-    made = _PoolMatrices((height, width), (rows, columns), result.dtype)
+    left, right, factors = _pool_matrices((height, width), (rows, columns), result.dtype)
     plain = (False, False)
     added = TensorType(result.dtype, (*result.dims[:2], rows, width))
-    sums = _product(b, (b.const("rows", made.left), x), added, plain, "rows.added")
-    sums = _product(b, (sums, b.const("columns", made.right)), result, plain, "added")
-    return [b.op("Mul", [sums, b.const("factors", made.factors)], result)]
+    sums = _product(b, (b.const("rows", left), x), added, plain, "rows.added")
+    sums = _product(b, (sums, b.const("columns", right)), result, plain, "added")
+    return [b.op("Mul", [sums, b.const("factors", factors)], result)]
 
 
 @lowering("AdaptiveMaxPool2D")
@@ -65,7 +63,6 @@ def lower_four_inputs(b: Builder) -> Sequence[Value]:
 
 @lowering("BatchMatMul")
 def lower_batch_mat_mul(b: Builder) -> Sequence[Value]:
-    """Lower BatchMatMul to BatchMatMul, its attributes obeyed."""
     (result,) = _results(b)
     turned = b.flag("adj_x1"), b.flag("adj_x2")
     return [_product(b, (b.input(0), b.input(1)), result, turned)]
@@ -205,7 +202,7 @@ def _results(b: Builder) -> list[TensorType]:
     found = [TensorType(dtype, dims) for dtype, dims in results]
     if b.node.op_type == "BatchMultiClassNMS" and b.wants_output(_COUNT):
         found[_COUNT] = found[_COUNT].with_dtype(b.output_type(_COUNT).dtype)
-    return [stated(b, position, type_) for position, type_ in enumerate(found)]
+    return [b.stated_type(position, type_) for position, type_ in enumerate(found)]
 
 
 def _given(source: SourceTensor) -> Given:
@@ -226,52 +223,40 @@ def _product(
     return b.op("BatchMatMul", list(operands), result, attributes, label)
 
 
-@dataclass(frozen=True, slots=True)
-class _PoolMatrices:
-    """Matrices that images are multiplied by to be pooled, worked out when they are written.
+def _pool_matrices(
+    image: tuple[int, int], size: tuple[int, int], dtype: DType
+) -> tuple[DeferredConst, ...]:
+    """Ones where a row of windows has a row of the image, likewise for columns, and 1 / their areas.
 
     Window i of n on an axis begins at floor(i * length / n) and ends before
-    ceil((i + 1) * length / n).
+    ceil((i + 1) * length / n). Matrices are worked out when they are written.
     """
 
-    image: tuple[int, int]  # height and width
-    size: tuple[int, int]  # how many windows are below and beside each other
-    dtype: DType  # of the matrices
-
-    @property
-    def left(self) -> DeferredConst:
-        """Ones where a row of windows has a row of the image."""
-        return self._const((self.size[0], self.image[0]), lambda: self._ones(0))
-
-    @property
-    def right(self) -> DeferredConst:
-        """Ones where a column of windows has a column of the image."""
-        return self._const((self.image[1], self.size[1]), lambda: self._ones(1).T)
-
-    @property
-    def factors(self) -> DeferredConst:
-        return self._const(self.size, self._shares)
-
-    def _const(self, shape: Shape, compute: Callable[[], npt.NDArray[np.generic]]) -> DeferredConst:
-        label = f"windows of {format_shape(self.image)} for {format_shape(self.size)}"
+    def const(shape: Shape, compute: Callable[[], npt.NDArray[np.generic]]) -> DeferredConst:
+        label = f"windows of {format_shape(image)} for {format_shape(size)}"
         whole = (1, 1, *shape)
-        return DeferredConst(self.dtype, whole, [], lambda: compute().reshape(whole), label)
+        return DeferredConst(dtype, whole, [], lambda: compute().reshape(whole), label)
 
-    def _bounds(self, side: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        length, places = self.image[side], np.arange(self.size[side], dtype=np.int64)
-        return places * length // self.size[side], -(-(places + 1) * length // self.size[side])
+    def bounds(side: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        length, places = image[side], np.arange(size[side], dtype=np.int64)
+        return places * length // size[side], -(-(places + 1) * length // size[side])
 
-    def _ones(self, side: int) -> npt.NDArray[np.generic]:
-        """Ones [windows, length] where windows have an axis."""
-        starts, ends = self._bounds(side)
-        places = np.arange(self.image[side])
+    def ones(side: int) -> npt.NDArray[np.generic]:
+        starts, ends = bounds(side)
+        places = np.arange(image[side])
         inside = (places >= starts[:, None]) & (places < ends[:, None])
-        return inside.astype(self.dtype.numpy)
+        return inside.astype(dtype.numpy)
 
-    def _shares(self) -> npt.NDArray[np.generic]:
-        down, across = (np.subtract(*self._bounds(side)[::-1]) for side in (0, 1))
-        found: npt.NDArray[np.generic] = (1 / np.outer(down, across)).astype(self.dtype.numpy)
-        return found
+    def shares() -> npt.NDArray[np.generic]:
+        down, across = (np.subtract(*bounds(side)[::-1]) for side in (0, 1))
+        areas: npt.NDArray[np.generic] = (1 / np.outer(down, across)).astype(dtype.numpy)
+        return areas
+
+    return (
+        const((size[0], image[0]), lambda: ones(0)),
+        const((image[1], size[1]), lambda: ones(1).T),
+        const(size, shares),
+    )
 
 
 def _grid(sizes: Shape, dtype: DType, *, aligned: bool) -> DenseConst:

@@ -36,7 +36,11 @@ def _drawn(b: Builder, op: str, factor: tuple[str, float], summand: tuple[str, f
     dtype = DType.FLOAT64 if result.dtype is DType.FLOAT64 else DType.FLOAT32
     drawn = result.with_dtype(dtype)
     attributes: dict[str, AttrValue] = {"dtype": dtype, **_seeds(b)}
-    value = b.op(op, [_shape(b)], drawn, attributes, "drawn")
+    if b.node.inputs:
+        shape = b.shape_of(b.input(0))
+    else:
+        shape = b.const("shape", np.array(result.shape, np.int64))
+    value = b.op(op, [shape], drawn, attributes, "drawn")
     if factor[1] != 1:
         constant = b.const(factor[0], SplatConst(factor[1], dtype, ()))
         value = b.op("Mul", [value, constant], drawn, label="spread")
@@ -44,12 +48,6 @@ def _drawn(b: Builder, op: str, factor: tuple[str, float], summand: tuple[str, f
         constant = b.const(summand[0], SplatConst(summand[1], dtype, ()))
         value = b.op("Add", [value, constant], drawn, label="moved")
     return b.cast(value, result.dtype)
-
-
-def _shape(b: Builder) -> Value:
-    if b.node.inputs:
-        return b.shape_of(b.input(0))
-    return b.const("shape", np.array(b.output_type().shape, np.int64))
 
 
 @lowering("EyeLike")

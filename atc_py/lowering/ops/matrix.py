@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.ir import AttrValue, ConstData, DeferredConst, TensorType, Value
+from atc_py.ir import AttrValue, DeferredConst, TensorType, Value
 from atc_py.lowering.builder import Builder, lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import Dims, Shape
@@ -153,17 +153,16 @@ def _scaled(b: Builder, value: Value | None, factor: float, label: str | None) -
     if value is None or factor == 1:
         return value
     if value.const is not None and label is not None:
-        return b.const(label, _times(value.const, factor))
+        const = value.const
+
+        def compute(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            with np.errstate(over="ignore", invalid="ignore"):
+                scaled: npt.NDArray[Any] = array * array.dtype.type(factor)
+            return scaled
+
+        name = f"times {factor}"
+        return b.const(label, DeferredConst(const.dtype, const.shape, [const], compute, name))
     return b.op("Muls", [value], value.type, {"value": factor}, label)
-
-
-def _times(const: ConstData, factor: float) -> ConstData:
-    def compute(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        with np.errstate(over="ignore", invalid="ignore"):
-            scaled: npt.NDArray[Any] = array * array.dtype.type(factor)
-        return scaled
-
-    return DeferredConst(const.dtype, const.shape, [const], compute, f"times {factor}")
 
 
 def _as_row(b: Builder, c: Value, result: Dims) -> Value | None:

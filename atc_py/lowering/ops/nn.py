@@ -364,8 +364,10 @@ def _transposed_pads(
 ) -> list[tuple[int, int]]:
     """(begin, end) padding per spatial axis of a transposed convolution."""
     auto_pad = auto_pad_of(b)
-    wanted = _output_shape(b)
-    if wanted is None and auto_pad == "NOTSET":
+    # The spatial part: exporters also write all axes.
+    stated = (b.optional_integers("output_shape") or ())[-len(windows) :]
+    wanted = stated if element_count(stated) > 0 else ()
+    if not wanted and auto_pad == "NOTSET":
         return explicit_pads(b)
     pads = [
         transposed_pads(dim, window, extra, auto_pad, wanted[axis] if wanted else None)
@@ -381,12 +383,6 @@ def _transposed_pads(
             Text("use output_padding for the rest, or a smaller output_shape"),
         )
     return pads
-
-
-def _output_shape(b: Builder) -> tuple[int, ...] | None:
-    """The spatial part of the attribute output_shape; exporters also write all axes."""
-    shape, axes = b.optional_integers("output_shape"), b.source(0).rank - 2
-    return shape[-axes:] if shape and element_count(shape[-axes:]) > 0 else None
 
 
 def _without_absent_tail(inputs: list[Value | None]) -> list[Value | None]:

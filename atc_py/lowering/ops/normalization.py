@@ -109,7 +109,9 @@ def lower_layer_normalization(b: Builder) -> Sequence[Value]:
     rank = b.output_type().rank
     axis = b.axis(b.integer("axis", -1), rank)
     row = closed_shape(b.output_type().dims[axis:])
-    if all(_is_of_a_row(b, position, row) for position in (_SCALE, _SHIFT)):
+    sources = [b.optional_source(position) for position in (_SCALE, _SHIFT)]
+    outer = [size for source in sources if source for size in source.shape[: -len(row)]]
+    if all(size == 1 for size in outer):
         parameters = _parameter(b, _SCALE, row, 1.0), _parameter(b, _SHIFT, row, 0.0)
         return _layer_norm(b, axis, parameters, b.output_name(0))
     dtype = b.output_type().dtype
@@ -149,11 +151,6 @@ def _layer_norm(
 
 def _name(b: Builder, position: int, label: str) -> str:
     return b.output_name(position) if b.wants_output(position) else label
-
-
-def _is_of_a_row(b: Builder, position: int, row: Shape) -> bool:
-    source = b.optional_source(position)
-    return source is None or all(size == 1 for size in source.shape[: -len(row)])
 
 
 def _parameter(b: Builder, position: int, row: Shape, value: float) -> Value:

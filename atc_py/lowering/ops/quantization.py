@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from math import prod
 
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.builder import Builder, lowering
-from atc_py.lowering.results import said, stated
+from atc_py.lowering.builder import Builder, lowering, said
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text, all_of
 
@@ -33,7 +32,7 @@ def lower_ascend_quant(b: Builder) -> Sequence[Value]:
         "round_mode": mode,
         "dst_type": target,
     }
-    result = stated(b, 0, TensorType(target, x.type.shape))
+    result = b.stated_type(0, TensorType(target, x.type.shape))
     return [b.op("AscendQuant", [x], result, attributes)]
 
 
@@ -48,7 +47,7 @@ def lower_ascend_anti_quant(b: Builder) -> Sequence[Value]:
         "dtype": dtype,
         "sqrt_mode": b.flag("sqrt_mode"),
     }
-    result = stated(b, 0, TensorType(dtype, x.type.shape))
+    result = b.stated_type(0, TensorType(dtype, x.type.shape))
     return [b.op("AscendAntiQuant", [x], result, attributes)]
 
 
@@ -65,14 +64,14 @@ def lower_ascend_dequant(b: Builder) -> Sequence[Value]:
         "relu_flag": b.flag("relu_flag"),
         "dtype": dtype,
     }
-    result = stated(b, 0, TensorType(dtype, x.type.shape))
+    result = b.stated_type(0, TensorType(dtype, x.type.shape))
     return [b.op("AscendDequant", [x, scale], result, attributes)]
 
 
 @lowering("AscendRequant")
 def lower_ascend_requant(b: Builder) -> Sequence[Value]:
     x, scale = b.input(0), _scale(b)
-    result = stated(b, 0, TensorType(DType.INT8, x.type.shape))
+    result = b.stated_type(0, TensorType(DType.INT8, x.type.shape))
     return [b.op("AscendRequant", [x, scale], result, {"relu_flag": b.flag("relu_flag")})]
 
 
@@ -90,7 +89,7 @@ def lower_ascend_requant_s16(b: Builder) -> Sequence[Value]:
     if b.wants_output(1):
         names[1] = (b.output_name(1), DType.INT16)
     outputs = [
-        (name, stated(b, position, TensorType(dtype, x.type.shape)))
+        (name, b.stated_type(position, TensorType(dtype, x.type.shape)))
         for position, (name, dtype) in enumerate(names[: 2 if dual else 1])
     ]
     attributes: dict[str, AttrValue] = {
@@ -105,7 +104,7 @@ def lower_ascend_dequant_s16(b: Builder) -> Sequence[Value]:
     x, scale, addend = b.input(0), _scale(b), b.optional_input(2)
     if addend is not None and addend.type.shape != x.type.shape:
         _check_channels(b, x, addend, "x1")
-    result = stated(b, 0, TensorType(DType.INT16, x.type.shape))
+    result = b.stated_type(0, TensorType(DType.INT16, x.type.shape))
     inputs = _present([x, scale, addend])
     return [b.op("AscendDequantS16", inputs, result, {"relu_flag": b.flag("relu_flag")})]
 

@@ -11,12 +11,14 @@ from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _REDUCTIONS = {
-    "ReduceMax": "ReduceMaxD",
-    "ReduceMean": "ReduceMeanD",
-    "ReduceMin": "ReduceMinD",
-    "ReduceProd": "ReduceProdD",
-    "ReduceSum": "ReduceSumD",
+    "ReduceMax": ("ReduceMaxD", "axes"),
+    "ReduceMean": ("ReduceMeanD", "axes"),
+    "ReduceMin": ("ReduceMinD", "axes"),
+    "ReduceProd": ("ReduceProdD", "axes"),
+    "ReduceSum": ("ReduceSumD", "axes"),
+    "ReduceSumSquare": ("SquareSumV1", "axis"),
 }
+"""Target operators, and their names of the axes."""
 
 _NORMS = {"ReduceL1": 1, "ReduceL2": 2}
 
@@ -31,8 +33,9 @@ _POSITIONS = {"ArgMax": "ArgMaxD", "ArgMin": "ArgMinD"}
 @lowering("ReduceMin")
 @lowering("ReduceProd")
 @lowering("ReduceSum")
+@lowering("ReduceSumSquare")
 def lower_reduction(b: Builder) -> Sequence[Value]:
-    """Lower ReduceMax, Mean, Min, Prod and Sum to the operator of that name.
+    """Lower reductions to one operator each.
 
     ReduceSum with axes that only the run knows takes them as an input.
     """
@@ -43,8 +46,9 @@ def lower_reduction(b: Builder) -> Sequence[Value]:
     axes = _axes(b)
     if axes is None:
         return [b.input(0)]
-    attributes: dict[str, AttrValue] = {"axes": axes, "keep_dims": _keeps(b)}
-    return [b.op(_REDUCTIONS[b.node.op_type], [b.input(0)], b.output_type(), attributes)]
+    op, name = _REDUCTIONS[b.node.op_type]
+    attributes: dict[str, AttrValue] = {name: axes, "keep_dims": _keeps(b)}
+    return [b.op(op, [b.input(0)], b.output_type(), attributes)]
 
 
 @lowering("ReduceL1")
@@ -61,15 +65,6 @@ def lower_norm(b: Builder) -> Sequence[Value]:
         "epsilon": 0.0,
     }
     return [b.op("LpNorm", [b.input(0)], b.output_type(), attributes)]
-
-
-@lowering("ReduceSumSquare")
-def lower_reduce_sum_square(b: Builder) -> Sequence[Value]:
-    axes = _axes(b)
-    if axes is None:
-        return [b.input(0)]
-    attributes: dict[str, AttrValue] = {"axis": axes, "keep_dims": _keeps(b)}
-    return [b.op("SquareSumV1", [b.input(0)], b.output_type(), attributes)]
 
 
 @lowering("ReduceLogSum")

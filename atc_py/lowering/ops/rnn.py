@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -77,12 +76,15 @@ def _dynamic_rnn(layer: RecurrentLayer, direction: int) -> tuple[Value, ...]:
         weights.w.dtype,
         (rows, wide),
         [weights.w, weights.r],
-        partial(_stacked, direction),
+        lambda w, r: np.concatenate([_reordered(array[direction].T) for array in (w, r)]),
         "gates i, j, f, o of W and R",
     )
     bias: ConstData = SplatConst(0, weights.w.dtype, (wide,))
     if weights.b is not None:
-        compute = partial(_summed, direction)
+
+        def compute(bias: Array) -> Array:
+            return _reordered(bias[direction].reshape(2, -1).sum(axis=0, dtype=bias.dtype))
+
         bias = DeferredConst(weights.b.dtype, (wide,), [weights.b], compute, "sum of biases")
     inputs = [
         layer.x,
@@ -99,13 +101,17 @@ def _dynamic_gru(layer: RecurrentLayer, direction: int, reset_after: bool) -> tu
     b, weights, wide = layer.b, _Weights.of(layer), 3 * layer.hidden
     sources = ((weights.w, layer.width), (weights.r, layer.hidden))
     matrices = [
-        DeferredConst(data.dtype, (rows, wide), [data], partial(_turned, direction), "transposed")
+        DeferredConst(data.dtype, (rows, wide), [data], lambda w: w[direction].T, "transposed")
         for data, rows in sources
     ]
     biases: list[Value | None] = [None, None]
     if weights.b is not None:
         for at in range(2):
-            compute = partial(_half, direction, at)
+
+            def compute(bias: Array, at: int = at) -> Array:
+                half: Array = bias[direction].reshape(2, -1)[at]
+                return half
+
             half = DeferredConst(weights.b.dtype, (wide,), [weights.b], compute, "half of B")
             biases[at] = b.const("B", half)
     inputs = [
@@ -140,27 +146,6 @@ def _one_direction(
     )
 
 
-def _stacked(direction: int, w: Array, r: Array) -> Array:
-    """W and R [4 hidden, n] turned and on top of each other, gates reordered."""
-    parts = [_reordered(array[direction].T) for array in (w, r)]
-    return np.concatenate(parts)
-
-
 def _reordered(columns: Array) -> Array:
     gates = np.split(columns, 4, axis=-1)
     return np.concatenate([gates[gate] for gate in _IOFC_TO_IJFO], axis=-1)
-
-
-def _summed(direction: int, bias: Array) -> Array:
-    total: Array = bias[direction].reshape(2, -1).sum(axis=0, dtype=bias.dtype)
-    return _reordered(total)
-
-
-def _turned(direction: int, weights: Array) -> Array:
-    turned: Array = weights[direction].T
-    return turned
-
-
-def _half(direction: int, half: int, bias: Array) -> Array:
-    found: Array = bias[direction].reshape(2, -1)[half]
-    return found

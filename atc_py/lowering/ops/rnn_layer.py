@@ -43,9 +43,6 @@ def read_activations(b: Builder, usual: tuple[str, ...], directions: int) -> Act
     """Read the activations of the builder's node; `usual` are one direction's defaults.
 
     Alphas and betas are consumed in the order of the activations that have one.
-
-    Raises:
-        AtcError: BAD_NODE when there are too few or too many, or one is unknown.
     """
     default = usual * directions
     names = tuple(name.lower() for name in _strings(b)) or default
@@ -184,7 +181,6 @@ class RecurrentLayer:
         return _rows(self.b, value, direction, "initial")
 
     def attributes(self) -> dict[str, AttrValue]:
-        """The attributes that CommonLSTM and CommonGRU share."""
         return {
             "activations": ",".join(self.activations.names),
             "activation_alpha": self.activations.alphas,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.quantizing.calibrate.histogram import Histogram, finite_floats
+from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.pieces import grid_integral, pieces_of
 from atc_py.quantizing.calibrate.value_range import (
     EPSILON,
@@ -27,95 +27,54 @@ from atc_py.quantizing.calibrate.value_range import (
 # Of a histogram, values are those at the middles of bins, and exact zeros. Source: `ifmr_impl.py` and
 # `ifmr.py` of AMCT.
 
-_WIDE = 2.0**60
-"""Squares of larger numbers can leave float32."""
 
-
-class Ifmr:
-    """AMCT's search of the high clip."""
-
-    def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
-        require_values(histogram.count)
-        pieces = pieces_of(histogram).with_zeros(histogram.zeros)
-        values, counts = (pieces.starts + pieces.ends) / 2, pieces.counts
-        largest = _rank(histogram.count, settings.max_percentile)
-        least = _rank(histogram.count, settings.min_percentile)
-        high, low = histogram.high, histogram.low
-        if largest > 1:
-            high = float(values[::-1][np.searchsorted(np.cumsum(counts[::-1]), largest)])
-        if least > 1:
-            low = float(values[np.searchsorted(np.cumsum(counts), least)])
-        return _Search(low, high, values, counts).range(settings)
-
-    def range_of_array(self, array: NDArray[Any], settings: RangeOptions) -> ValueRange:
-        """The range for the values of an array, as AMCT computes it."""
-        values, low, high = finite_floats(array)
-        require_values(values.size)
-        largest = _rank(values.size, settings.max_percentile)
-        least = _rank(values.size, settings.min_percentile)
-        if largest > 1:
-            high = float(np.partition(values, -largest)[-largest])
-        if least > 1:
-            low = float(np.partition(values, least - 1)[least - 1])
-        return _Search(low, high, values, None).range(settings)
-
-
-class _Search:
-    """The search over factors for some values, each with a count or all with the same."""
-
-    def __init__(
-        self,
-        low: float,
-        high: float,
-        values: NDArray[np.floating[Any]],
-        counts: NDArray[np.float64] | None,
-    ) -> None:
-        self._low, self._high = min(low, 0.0), max(high, 0.0)
-        self._values, self._counts = values, counts
-
-    def range(self, settings: RangeOptions) -> ValueRange:
-        """The range of the first factor with the least error."""
-        start, end, step = settings.search_start, settings.search_end, settings.search_step
-        largest = max(self._high, -self._low)
-        if largest == 0:
-            return ValueRange(0.0, 0.0)
-        peak = largest if settings.symmetric else self._high
-        best, least = ValueRange(self._low, self._high), math.inf
-        for factor in np.arange(start, end, step):
-            tried, scale = self._candidate(float(factor) * peak, settings)
-            error = self._error(tried, scale)
-            if error < least:
-                best, least = tried, error
-        return best
-
-    def _candidate(self, high: float, settings: RangeOptions) -> tuple[ValueRange, float]:
-        if not settings.symmetric:
-            return ValueRange(self._low, high), (high - self._low) / 255
-        if -self._low > self._high:
-            return ValueRange(-high, high * 127 / 128), high / 128
-        return ValueRange(-high, high), high / 127
-
-    def _error(self, tried: ValueRange, scale: float) -> float:
-        """The mean squared error on a grid through 0 whose codes are not limited."""
-        wide = max(-tried.low, tried.high, -self._low, self._high) > _WIDE
-        values = self._values.astype(np.float64) if wide else self._values
-        kind = values.dtype.type
-        step = kind(scale if scale >= EPSILON else 1.0)
-        codes = np.clip(values, kind(tried.low), kind(tried.high))
-        codes /= step
-        np.rint(codes, out=codes)
-        codes *= step
-        codes -= values
-        np.square(codes, out=codes)
-        if self._counts is None:
-            return float(codes.mean(dtype=np.float64))
-        return float(codes @ self._counts)
+def ifmr(histogram: Histogram, settings: RangeOptions) -> ValueRange:
+    require_values(histogram.count)
+    pieces = pieces_of(histogram).with_zeros(histogram.zeros)
+    values, counts = (pieces.starts + pieces.ends) / 2, pieces.counts
+    largest = _rank(histogram.count, settings.max_percentile)
+    least = _rank(histogram.count, settings.min_percentile)
+    high, low = histogram.high, histogram.low
+    if largest > 1:
+        high = float(values[::-1][np.searchsorted(np.cumsum(counts[::-1]), largest)])
+    if least > 1:
+        low = float(values[np.searchsorted(np.cumsum(counts), least)])
+    return search_high((low, high), values, counts, settings)
 
 
 def _rank(count: int, share: float) -> int:
     if 1 - share < EPSILON:
         return 1
     return max(count - math.floor(share * count), 1)
+
+
+def search_high(
+    bounds: tuple[float, float],
+    values: NDArray[np.floating[Any]],
+    counts: NDArray[np.float64],
+    settings: RangeOptions,
+) -> ValueRange:
+    """The range of the first factor with the least error, for values of which there are `counts`."""
+    low, high = min(bounds[0], 0.0), max(bounds[1], 0.0)
+    largest = max(high, -low)
+    if largest == 0:
+        return ValueRange(0.0, 0.0)
+    peak = largest if settings.symmetric else high
+    best, least = ValueRange(low, high), math.inf
+    for factor in np.arange(settings.search_start, settings.search_end, settings.search_step):
+        reach = float(factor) * peak
+        if not settings.symmetric:
+            tried, scale = ValueRange(low, reach), (reach - low) / 255
+        elif -low > high:
+            tried, scale = ValueRange(-reach, reach * 127 / 128), reach / 128
+        else:
+            tried, scale = ValueRange(-reach, reach), reach / 127
+        step = scale if scale >= EPSILON else 1.0
+        error = np.rint(np.clip(values, tried.low, tried.high) / step) * step - values
+        loss = float(np.square(error) @ counts)
+        if loss < least:
+            best, least = tried, loss
+    return best
 
 
 # `hfmg`: AMCT's search over a histogram, which clips both ends.
@@ -135,30 +94,17 @@ _CODES = 256
 _MOST_STEPS = 100_000
 
 
-class Hfmg:
-    """AMCT's search of both clips on a histogram."""
-
-    def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
-        require_values(histogram.count)
-        low, high = histogram.low, histogram.high
-        if low == high:
-            return ValueRange(low, high)
-        edges = np.linspace(low, high, settings.hfmg_bins + 1)
-        counts = np.diff(np.rint(np.cumsum(pieces_of(histogram).in_bins(edges))), prepend=0)
-        if histogram.zeros:
-            at = np.searchsorted(edges, 0, "right") - 1
-            counts[min(max(int(at), 0), counts.size - 1)] += histogram.zeros
-        return _search_clips(low, high, counts.astype(np.int64))
-
-    def range_of_array(self, array: NDArray[Any], settings: RangeOptions) -> ValueRange:
-        """The range for the values of an array, as AMCT computes it of one batch."""
-        values, low, high = finite_floats(array)
-        require_values(values.size)
-        if low == high:
-            return ValueRange(low, high)
-        wide = values.astype(np.float64)  # of float32, bins can be too narrow to tell apart
-        counts, _edges = np.histogram(wide, settings.hfmg_bins, (low, high))
-        return _search_clips(low, high, counts.astype(np.int64))
+def hfmg(histogram: Histogram, settings: RangeOptions) -> ValueRange:
+    require_values(histogram.count)
+    low, high = histogram.low, histogram.high
+    if low == high:
+        return ValueRange(low, high)
+    edges = np.linspace(low, high, settings.hfmg_bins + 1)
+    counts = np.diff(np.rint(np.cumsum(pieces_of(histogram).in_bins(edges))), prepend=0)
+    if histogram.zeros:
+        at = np.searchsorted(edges, 0, "right") - 1
+        counts[min(max(int(at), 0), counts.size - 1)] += histogram.zeros
+    return search_clips(low, high, counts.astype(np.int64))
 
 
 def candidate_ranges(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -180,7 +126,7 @@ def candidate_ranges(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
     return result
 
 
-def _search_clips(low: float, high: float, counts: NDArray[np.int64]) -> ValueRange:
+def search_clips(low: float, high: float, counts: NDArray[np.int64]) -> ValueRange:
     """The candidate with the least loss; the whole range if there is none."""
     width = (high - low) / counts.size
     edges = np.arange(counts.size + 1, dtype=np.float64)

@@ -57,13 +57,7 @@ class AmctConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choice(values: Mapping[str, Any], place: Place, *, asymmetric: bool) -> LayerChoice:
-    """The choice of fields by AMCT's names.
-
-    `asymmetric` is what holds where no field says it.
-
-    Raises:
-        AtcError: BAD_QUANT_CONFIG for a value outside its limits.
-    """
+    """The choice of fields by AMCT's names; `asymmetric` is what holds where no field says it."""
     settings = {"symmetric": not values.get("asymmetric", asymmetric)}
     for ours, theirs in (
         ("max_percentile", "max_percentile"),
@@ -97,11 +91,7 @@ def choice(values: Mapping[str, Any], place: Place, *, asymmetric: bool) -> Laye
 
 
 def require_modeled(name: str, found: object, allowed: tuple[object, ...], place: Place) -> None:
-    """Refuse a value that asks for what is not computed here.
-
-    Raises:
-        AtcError: QUANT_FIELD_NOT_MODELED, which names the field.
-    """
+    """Refuse a value that asks for what is not computed here."""
     if found not in allowed:
         words = " or ".join(str(value) for value in allowed)
         raise QUANT_FIELD_NOT_MODELED.error(

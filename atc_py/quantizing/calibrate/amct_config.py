@@ -49,12 +49,7 @@ _KINDS = {bool: Text("true or false"), int: Text("a whole number"), float: Text(
 
 
 def read_amct_config(text: str, path: str | None = None) -> AmctConfig:
-    """The choices of a configuration in either form; JSON begins with a brace.
-
-    Raises:
-        AtcError: BAD_QUANT_CONFIG with the place of what is no such configuration;
-            QUANT_FIELD_NOT_MODELED for what is not computed here.
-    """
+    """The choices of a configuration in either form; JSON begins with a brace."""
     if not text.lstrip("\ufeff \t\r\n").startswith("{"):
         return read_amct_text(text, path)
     try:
@@ -189,7 +184,7 @@ def _check_fields(
 
 
 def _is(kind: type, value: object) -> bool:
-    """Tell whether a value of JSON is of a kind; true and false are not numbers."""
+    """True and false are not numbers."""
     if kind is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

@@ -68,12 +68,6 @@ _DMQ: _Readers = {"migration_strength": TextFile.decimal}
 
 
 def read_amct_text(text: str, path: str | None = None) -> AmctConfig:
-    """The choices of a simplified configuration.
-
-    Raises:
-        AtcError: BAD_QUANT_CONFIG with the place of what is no such configuration;
-            QUANT_FIELD_NOT_MODELED for what is not computed here.
-    """
     file = TextFile(text, path, BAD_QUANT_CONFIG)
     return _Reader(file).config()
 

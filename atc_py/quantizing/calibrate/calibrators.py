@@ -1,21 +1,19 @@
 """The calibrators by name: each chooses a range for the values of a tensor."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from types import MappingProxyType
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.quantizing.calibrate.amct_calibrators import Hfmg, Ifmr
+from atc_py.quantizing.calibrate.amct_calibrators import hfmg, ifmr
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.pieces import Pieces, pieces_of
 from atc_py.quantizing.calibrate.value_range import (
     EPSILON,
     ActivationScale,
-    Calibrator,
     RangeOptions,
     ValueRange,
     activation_scale,
@@ -23,23 +21,10 @@ from atc_py.quantizing.calibrate.value_range import (
 )
 
 
-class CountedCalibrator(ABC):
-    """A calibrator that counts the values of an array first."""
-
-    @abstractmethod
-    def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
-        """The range for values that were counted."""
-
-    def range_of_array(self, array: NDArray[Any], settings: RangeOptions) -> ValueRange:
-        return self.range_of(Histogram.of(array), settings)
-
-
-class MinMax(CountedCalibrator):
+def min_max(histogram: Histogram, _settings: RangeOptions) -> ValueRange:
     """Nothing is clipped: low is the lowest value, high the highest."""
-
-    def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
-        require_values(histogram.count)
-        return ValueRange(histogram.low, histogram.high)
+    require_values(histogram.count)
+    return ValueRange(histogram.low, histogram.high)
 
 
 # `percentile`: a share of the values is kept, the rest is clipped.
@@ -49,22 +34,18 @@ class MinMax(CountedCalibrator):
 # edge of a bin that is 4 to 8 times as wide; the two agree to one of its bins.
 
 
-class Percentile(CountedCalibrator):
-    """Range of the given share of the values."""
-
-    def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
-        """The range that keeps the share."""
-        require_values(histogram.count)
-        pieces = pieces_of(histogram).with_zeros(histogram.zeros)
-        cut = (1 - settings.percentile / 100) * histogram.count
-        if settings.symmetric:
-            bound = _value_at(pieces.magnitudes(), histogram.count - cut)
-            bound = min(bound, max(abs(histogram.low), abs(histogram.high)))
-            return ValueRange(-bound, bound)
-        low = _value_at(pieces, cut / 2)
-        high = _value_at(pieces, histogram.count - cut / 2)
-        bounds = histogram.low, histogram.high
-        return ValueRange(*(min(max(result, bounds[0]), bounds[1]) for result in (low, high)))
+def percentile(histogram: Histogram, settings: RangeOptions) -> ValueRange:
+    require_values(histogram.count)
+    pieces = pieces_of(histogram).with_zeros(histogram.zeros)
+    cut = (1 - settings.percentile / 100) * histogram.count
+    if settings.symmetric:
+        bound = _value_at(pieces.magnitudes(), histogram.count - cut)
+        bound = min(bound, max(abs(histogram.low), abs(histogram.high)))
+        return ValueRange(-bound, bound)
+    low = _value_at(pieces, cut / 2)
+    high = _value_at(pieces, histogram.count - cut / 2)
+    bounds = histogram.low, histogram.high
+    return ValueRange(*(min(max(result, bounds[0]), bounds[1]) for result in (low, high)))
 
 
 def _value_at(pieces: Pieces, rank: float) -> float:
@@ -94,26 +75,22 @@ def _value_at(pieces: Pieces, rank: float) -> float:
 _SMOOTH = 1e-4
 
 
-class Entropy(CountedCalibrator):
-    """Range with the least divergence between values and their codes."""
-
-    def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
-        """The range of the best window."""
-        require_values(histogram.count)
-        low, high = histogram.low, histogram.high
-        largest = max(abs(low), abs(high))
-        if low == high:
-            return ValueRange(low, high)
-        bins, codes = settings.entropy_bins, settings.entropy_codes
-        start, end = (-largest if low < 0 else 0.0), (largest if high > 0 else 0.0)
-        edges = np.linspace(start, end, bins + 1)
-        counts = pieces_of(histogram).in_bins(edges)
-        result, least = (0, bins), np.inf
-        for first, last in reversed(_windows(bins, codes, start, end)):
-            error = divergence(counts, first, last, codes)
-            if error < least:
-                result, least = (first, last), error
-        return ValueRange(max(float(edges[result[0]]), low), min(float(edges[result[1]]), high))
+def entropy(histogram: Histogram, settings: RangeOptions) -> ValueRange:
+    require_values(histogram.count)
+    low, high = histogram.low, histogram.high
+    largest = max(abs(low), abs(high))
+    if low == high:
+        return ValueRange(low, high)
+    bins, codes = settings.entropy_bins, settings.entropy_codes
+    start, end = (-largest if low < 0 else 0.0), (largest if high > 0 else 0.0)
+    edges = np.linspace(start, end, bins + 1)
+    counts = pieces_of(histogram).in_bins(edges)
+    result, least = (0, bins), np.inf
+    for first, last in reversed(_windows(bins, codes, start, end)):
+        error = divergence(counts, first, last, codes)
+        if error < least:
+            result, least = (first, last), error
+    return ValueRange(max(float(edges[result[0]]), low), min(float(edges[result[1]]), high))
 
 
 def _windows(bins: int, codes: int, start: float, end: float) -> list[tuple[int, int]]:
@@ -180,24 +157,16 @@ _GRIDS = ((8, 2, 0.1, 20), (2, 1, 0.015, 15), (1, 1, 0.001, 10))
 """Offsets on either side of the best and their step, share of the scale on either side and count."""
 
 
-class Mse(CountedCalibrator):
-    """Range whose codes err least."""
-
-    def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
-        """The range with the least squared error."""
-        require_values(histogram.count)
-        low, high = histogram.low, histogram.high
-        if low == high or max(high, 0) - min(low, 0) < 255 * EPSILON:
-            return ValueRange(low, high)
-        return _Search(histogram, symmetric=settings.symmetric).best()
+def mse(histogram: Histogram, settings: RangeOptions) -> ValueRange:
+    require_values(histogram.count)
+    low, high = histogram.low, histogram.high
+    if low == high or max(high, 0) - min(low, 0) < 255 * EPSILON:
+        return ValueRange(low, high)
+    return _Search(histogram, symmetric=settings.symmetric).best()
 
 
 def range_error(pieces: Pieces, bounds: ValueRange, *, symmetric: bool = False) -> float:
-    """The sum of squared errors of values on the codes of a range.
-
-    Raises:
-        AtcError: SCALE_OUT_OF_RANGE if the range has no scale.
-    """
+    """The sum of squared errors of values on the codes of a range."""
     return _error(pieces, activation_scale(bounds, symmetric=symmetric))
 
 
@@ -264,14 +233,17 @@ def _error(pieces: Pieces, scale: ActivationScale) -> float:
     return pieces.error(scale.scale, -128 - scale.offset, 127 - scale.offset)
 
 
+Calibrator: TypeAlias = Callable[[Histogram, RangeOptions], ValueRange]
+"""The choice of a range for values that were counted; NO_VALUES if there are none."""
+
 CALIBRATORS: Mapping[str, Calibrator] = MappingProxyType(
     {
-        "min-max": MinMax(),
-        "percentile": Percentile(),
-        "entropy": Entropy(),
-        "ifmr": Ifmr(),
-        "hfmg": Hfmg(),
-        "mse": Mse(),
+        "min-max": min_max,
+        "percentile": percentile,
+        "entropy": entropy,
+        "ifmr": ifmr,
+        "hfmg": hfmg,
+        "mse": mse,
     }
 )
 """Calibrators by the name that an option gives them."""

@@ -13,31 +13,22 @@ from __future__ import annotations
 import math
 import struct
 import zlib
-from typing import Any, NamedTuple
+from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag import BAD_HISTOGRAM, BAD_OPTION, VALUES_NOT_FINITE, AtcError, Place
+from atc_py.diag import BAD_HISTOGRAM, BAD_OPTION, VALUES_NOT_FINITE, Place
 from atc_py.text import Text
 
 
-class FiniteFloats(NamedTuple):
-    """Values of an array."""
+def finite_floats(
+    array: NDArray[Any], place: Place | None = None
+) -> tuple[NDArray[np.float32], float, float]:
+    """The values of an array as float32, the lowest and the highest, which are 0 if there is none.
 
-    # the values, flat, in the order of the array's memory; a view where possible
-    values: NDArray[np.float32]
-    low: float  # the lowest value; 0 if there is none
-    high: float  # the highest value; 0 if there is none
-
-
-def finite_floats(array: NDArray[Any], place: Place | None = None) -> FiniteFloats:
-    """The values of an array as float32.
-
-    Raises:
-        AtcError: VALUES_NOT_FINITE for NaN, infinities and numbers beyond float32;
-            BAD_OPTION for a dtype that has no real numbers.
+    The values are flat, in the order of the array's memory; a view where possible. NaN, infinities
+    and larger numbers are refused.
     """
     if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
         raise BAD_OPTION.error(
@@ -49,24 +40,20 @@ def finite_floats(array: NDArray[Any], place: Place | None = None) -> FiniteFloa
     with np.errstate(over="ignore"):
         values = flat.astype(np.float32, copy=False)
     if not values.size:
-        return FiniteFloats(values, 0.0, 0.0)
+        return values, 0.0, 0.0
     low, high = float(values.min()), float(values.max())
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise _not_finite(flat, values, place)
-    return FiniteFloats(values, low, high)
-
-
-def _not_finite(flat: NDArray[Any], values: NDArray[np.float32], place: Place | None) -> AtcError:
-    wrong = np.flatnonzero(~np.isfinite(values))
-    return VALUES_NOT_FINITE.error(
-        Text(
-            "{size} of {size_2} values are NaN, infinite or beyond float32; the first is {flat}",
-            size=wrong.size,
-            size_2=values.size,
-            flat=flat[wrong[0]],
-        ),
-        place=place,
-    )
+        wrong = np.flatnonzero(~np.isfinite(values))
+        raise VALUES_NOT_FINITE.error(
+            Text(
+                "{size} of {size_2} values are NaN, infinite or beyond float32; the first is {flat}",
+                size=wrong.size,
+                size_2=values.size,
+                flat=flat[wrong[0]],
+            ),
+            place=place,
+        )
+    return values, low, high
 
 
 _MAGIC = b"ATCH1\n"
@@ -74,74 +61,6 @@ _HEADER = struct.Struct("<ddQQiI")
 _CHECK = struct.Struct("<I")
 _BYTES_A_BIN = 4 + 8
 _LARGEST_EXPONENT = 128
-
-
-class StoredHistogram(msgspec.Struct, frozen=True, eq=False):
-    """The parts of a histogram."""
-
-    low: float
-    high: float
-    count: int  # how many values there are
-    zeros: int  # how many of them are 0
-    exponent: int  # log2 of the width of the bins
-    bins: NDArray[np.int64]  # numbers of the bins that have values, ascending
-    counts: NDArray[np.int64]  # how many each of them has
-
-    def as_bytes(self) -> bytes:
-        """The parts as bytes; equal parts are equal bytes."""
-        head = _MAGIC + _HEADER.pack(
-            self.low, self.high, self.count, self.zeros, self.exponent, self.counts.size
-        )
-        body = head + self.bins.astype("<i4").tobytes() + self.counts.astype("<i8").tobytes()
-        return body + _CHECK.pack(zlib.crc32(body))
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes, least_exponent: int, side: int, place: Place | None = None
-    ) -> StoredHistogram:
-        """The parts of `as_bytes`, with `side` bins of each sign at most.
-
-        Raises:
-            AtcError: BAD_HISTOGRAM if the bytes are not those of such a histogram.
-        """
-        start = len(_MAGIC) + _HEADER.size
-        if data[: len(_MAGIC)] != _MAGIC or len(data) < start + _CHECK.size:
-            raise BAD_HISTOGRAM.error(Text("the bytes do not begin like a histogram"), place=place)
-        low, high, count, zeros, exponent, size = _HEADER.unpack_from(data, len(_MAGIC))
-        length = start + _BYTES_A_BIN * size + _CHECK.size
-        if len(data) != length:
-            raise BAD_HISTOGRAM.error(
-                Text(
-                    "a histogram with {size} filled bins has {length} bytes, found {count}",
-                    size=size,
-                    length=length,
-                    count=len(data),
-                ),
-                place=place,
-            )
-        if _CHECK.unpack(data[-_CHECK.size :])[0] != zlib.crc32(data[: -_CHECK.size]):
-            raise BAD_HISTOGRAM.error(Text("the check sum of a histogram is wrong"), place=place)
-        bins = np.frombuffer(data, "<i4", size, start).astype(np.int64)
-        counts = np.frombuffer(data, "<i8", size, start + 4 * size).astype(np.int64)
-        made = cls(low, high, count, zeros, exponent, bins, counts)
-        if not made._is_sound(least_exponent, side):
-            raise BAD_HISTOGRAM.error(
-                Text("the parts of a histogram contradict each other"), place=place
-            )
-        return made
-
-    def _is_sound(self, least_exponent: int, side: int) -> bool:
-        return (
-            math.isfinite(self.low)
-            and math.isfinite(self.high)
-            and self.low <= self.high
-            and least_exponent <= self.exponent <= _LARGEST_EXPONENT
-            and bool((np.diff(self.bins) > 0).all())
-            and bool((np.abs(self.bins) < side).all())
-            and bool((self.counts > 0).all())
-            and int(self.counts.sum()) == self.count
-            and self.zeros <= self.count
-        )
 
 
 BINS_A_SIDE = 2**13
@@ -177,11 +96,6 @@ class Histogram:
 
     @classmethod
     def of(cls, *arrays: NDArray[Any]) -> Histogram:
-        """The histogram of arrays.
-
-        Raises:
-            AtcError: as `add`.
-        """
         made = cls()
         for array in arrays:
             made.add(array)
@@ -192,19 +106,10 @@ class Histogram:
         """Width of the bins, a power of two; bin 0 has this width on both sides of 0."""
         return math.ldexp(1.0, self._exponent)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the counts: the same for any number of values."""
-        return self._counts.nbytes
-
     def add(self, array: NDArray[Any], place: Place | None = None) -> None:
         """Count the values of an array; one without elements changes nothing.
 
         Values are compared as float32. After an error the histogram is what it was.
-
-        Raises:
-            AtcError: VALUES_NOT_FINITE for NaN, infinities and numbers beyond float32;
-                BAD_OPTION for a dtype that has no real numbers.
         """
         values, low, high = finite_floats(array, place)
         if not values.size:
@@ -240,31 +145,58 @@ class Histogram:
         return first - (BINS_A_SIDE - 1), self._counts[first : last + 1].copy()
 
     def as_bytes(self) -> bytes:
-        """The histogram as bytes that `from_bytes` reads."""
+        """A header, the numbers of the bins that have values, their counts, and a check sum."""
         filled = np.flatnonzero(self._counts)
-        return StoredHistogram(
-            self.low,
-            self.high,
-            self.count,
-            self.zeros,
-            self._exponent,
-            filled - (BINS_A_SIDE - 1),
-            self._counts[filled],
-        ).as_bytes()
+        body = _MAGIC + _HEADER.pack(
+            self.low, self.high, self.count, self.zeros, self._exponent, filled.size
+        )
+        body += (filled - (BINS_A_SIDE - 1)).astype("<i4").tobytes()
+        body += self._counts[filled].astype("<i8").tobytes()
+        return body + _CHECK.pack(zlib.crc32(body))
 
     @classmethod
     def from_bytes(cls, data: bytes, place: Place | None = None) -> Histogram:
-        """The histogram of `as_bytes`.
-
-        Raises:
-            AtcError: BAD_HISTOGRAM if the bytes are not those of a histogram.
-        """
-        stored = StoredHistogram.from_bytes(data, _LEAST_EXPONENT, BINS_A_SIDE, place)
+        start = len(_MAGIC) + _HEADER.size
+        if data[: len(_MAGIC)] != _MAGIC or len(data) < start + _CHECK.size:
+            raise BAD_HISTOGRAM.error(Text("the bytes do not begin like a histogram"), place=place)
         made = cls()
-        made.low, made.high = stored.low, stored.high
-        made.count, made.zeros, made._exponent = stored.count, stored.zeros, stored.exponent
-        made._counts[stored.bins + BINS_A_SIDE - 1] = stored.counts
+        *head, size = _HEADER.unpack_from(data, len(_MAGIC))
+        made.low, made.high, made.count, made.zeros, made._exponent = head
+        length = start + _BYTES_A_BIN * size + _CHECK.size
+        if len(data) != length:
+            raise BAD_HISTOGRAM.error(
+                Text(
+                    "a histogram with {size} filled bins has {length} bytes, found {count}",
+                    size=size,
+                    length=length,
+                    count=len(data),
+                ),
+                place=place,
+            )
+        if _CHECK.unpack(data[-_CHECK.size :])[0] != zlib.crc32(data[: -_CHECK.size]):
+            raise BAD_HISTOGRAM.error(Text("the check sum of a histogram is wrong"), place=place)
+        bins = np.frombuffer(data, "<i4", size, start).astype(np.int64)
+        counts = np.frombuffer(data, "<i8", size, start + 4 * size).astype(np.int64)
+        if not made._has_parts(bins, counts):
+            raise BAD_HISTOGRAM.error(
+                Text("the parts of a histogram contradict each other"), place=place
+            )
+        made._counts[bins + BINS_A_SIDE - 1] = counts
         return made
+
+    def _has_parts(self, bins: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
+        """True if numbers of filled bins and their counts can be those of this histogram."""
+        return (
+            math.isfinite(self.low)
+            and math.isfinite(self.high)
+            and self.low <= self.high
+            and _LEAST_EXPONENT <= self._exponent <= _LARGEST_EXPONENT
+            and bool((np.diff(bins) > 0).all())
+            and bool((np.abs(bins) < BINS_A_SIDE).all())
+            and bool((counts > 0).all())
+            and int(counts.sum()) == self.count
+            and self.zeros <= self.count
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Histogram) and self.as_bytes() == other.as_bytes()

@@ -57,12 +57,7 @@ class RecordedLayer(msgspec.Struct, frozen=True):
 
 
 def read_record(text: str, path: str | None = None) -> dict[str, LayerRecord]:
-    """The layers of a record by name.
-
-    Raises:
-        AtcError: BAD_QUANT_RECORD with the place for what no record has; QUANT_FIELD_NOT_MODELED
-            for what is not computed here.
-    """
+    """The layers of a record by name."""
     file = TextFile(text, path, BAD_QUANT_RECORD)
     results: dict[str, LayerRecord] = {}
     for entry in file.fields:
@@ -101,12 +96,7 @@ def check_record(
     known: Mapping[str, RecordedLayer],
     path: str | None = None,
 ) -> None:
-    """Refuse a record that does not fit the layers of a model.
-
-    Raises:
-        AtcError: BAD_QUANT_RECORD for a name that no layer has, a layer without scale or offset of
-            its data, or counts that are not those of its channels.
-    """
+    """Refuse a record that does not fit the layers of a model."""
     for key, layer in layers.items():
         place, channels = Place(path, field=key), known.get(key)
         if channels is None:

@@ -36,11 +36,7 @@ class SpelledFloat(float):
 
     @classmethod
     def of(cls, text: str) -> SpelledFloat:
-        """The float32 of a text.
-
-        Raises:
-            ValueError: the text is not a number.
-        """
+        """The float32 of a text; ValueError for other words."""
         named = text.lower().removeprefix("-") in {"inf", "infinity", "nan"}
         with np.errstate(over="ignore"):
             made = cls(np.float32(float(text if named else text.rstrip("fF"))))
@@ -63,11 +59,6 @@ class TextFile:
     """A text of fields whose faults have a code and a place."""
 
     def __init__(self, text: str, path: str | None, code: Code) -> None:
-        """Read the text.
-
-        Raises:
-            AtcError: `code` with the place if the text does not follow the grammar.
-        """
         self._path, self._code = path, code
         try:
             self.fields = read_fields(text)
@@ -75,7 +66,6 @@ class TextFile:
             raise code.error(error.message, place=self.place(error.place, error.field)) from None
 
     def place(self, at: TextPlace, field: str | None = None) -> Place:
-        """The place of a line and column."""
         return Place(self._path, field=field, line=at.line, column=at.column)
 
     def message(self, field: TextField) -> tuple[TextField, ...]:

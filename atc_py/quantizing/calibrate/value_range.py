@@ -6,7 +6,7 @@ Ascend's quantizer, AMCT. Activations have an offset, weights have none. Source 
 """
 
 import math
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from atc_py.diag import BAD_OPTION, NO_VALUES, SCALE_OUT_OF_RANGE, Place
 from atc_py.options.option import Option
-from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.text import Text
 
 HFMG_BINS = (1024, 2048, 4096, 8192)
@@ -66,11 +65,6 @@ class RangeOptions(msgspec.Struct, frozen=True, kw_only=True):
     hfmg_bins: int = 4096
 
     def __post_init__(self) -> None:
-        """Refuse choices outside their limits.
-
-        Raises:
-            AtcError: BAD_OPTION.
-        """
         limits = {
             "percentile": (
                 0 < self.percentile <= _ALL,
@@ -114,30 +108,7 @@ class RangeOptions(msgspec.Struct, frozen=True, kw_only=True):
                 )
 
 
-class Calibrator(Protocol):
-    """The choice of a range for values."""
-
-    def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
-        """The range for values that were counted.
-
-        Raises:
-            AtcError: NO_VALUES if there are none.
-        """
-
-    def range_of_array(self, array: NDArray[Any], settings: RangeOptions) -> ValueRange:
-        """The range for the values of an array.
-
-        Raises:
-            AtcError: NO_VALUES if it has no elements; as `Histogram.add`.
-        """
-
-
 def require_values(count: int) -> None:
-    """Refuse tensors without values.
-
-    Raises:
-        AtcError: NO_VALUES.
-    """
     if not count:
         raise NO_VALUES.error(Text("the tensor has no values, so that no range can be chosen"))
 
@@ -169,10 +140,8 @@ def activation_scale(
     """Scale and offset of a range, into which 0 is taken.
 
     With an offset, scale = (high - low) / 255 and offset = round(-128 - low / scale), the latter in
-    float32 and half to even, which decides ties as AMCT does. `symmetric` has offset 0 and scale = high / 127, or -low / 128 where the negative side is larger.
-
-    Raises:
-        AtcError: SCALE_OUT_OF_RANGE if 1 / scale is below EPSILON.
+    float32 and half to even, which decides ties as AMCT does. `symmetric` has offset 0 and scale =
+    high / 127, or -low / 128 where the negative side is larger.
     """
     low, high = min(bounds.low, 0.0), max(bounds.high, 0.0)
     larger = high / 127 if high >= -low else -low / 128

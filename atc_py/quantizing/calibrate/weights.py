@@ -44,12 +44,7 @@ _LEAST_SHARE, _SHARES = 0.8, 33
 def weight_scales(
     array: NDArray[Any], axis: int | None = 0, method: str = "min-max", place: Place | None = None
 ) -> NDArray[np.float32]:
-    """The scales of weights: one for each index of `axis`, or one in all if it is None.
-
-    Raises:
-        AtcError: VALUES_NOT_FINITE for weights that are; SCALE_OUT_OF_RANGE for a scale over
-            1 / EPSILON; BAD_OPTION for another method or weights without elements.
-    """
+    """The scales of weights: one for each index of `axis`, or one in all if it is None."""
     choose = WEIGHT_METHODS.get(method)
     if choose is None:
         known = ", ".join(WEIGHT_METHODS)
@@ -112,7 +107,7 @@ def _arq(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _mse(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The scales with the least squared error; the largest of those with the same."""
+    """Of scales with the same squared error, the largest."""
     widest = chosen = _min_max(rows)
     least = _row_errors(rows, widest)
     shares = np.linspace(1, _LEAST_SHARE, _SHARES, dtype=np.float32)[1:]

@@ -50,7 +50,6 @@ class BalanceSite(msgspec.Struct, frozen=True, eq=False):
 
 
 def balance_sites(graph: OnnxGraph, found: FoundLayers) -> list[BalanceSite]:
-    """The tensors of `graph` that layers alone read and whose channels can be scaled."""
     read_by: dict[str, list[FloatLayer]] = defaultdict(list)
     for layer in found.layers:
         if not layer.is_pool:
@@ -128,7 +127,6 @@ class _Search:
         self._layers = {layer.node: layer for layer in found.layers if not layer.is_pool}
 
     def site(self, name: str, readers: list[FloatLayer]) -> BalanceSite | None:
-        """The tensor called `name` as a site; None where it is none."""
         channels = {input_channels(reader) for reader in readers}
         axes = {1 if reader.kind in {"Conv", "ConvTranspose"} else -1 for reader in readers}
         if len(channels) != 1 or len(axes) != 1:

@@ -37,11 +37,7 @@ _QUANTIZING = frozenset(
 
 
 def open_float(file: OnnxFile) -> OnnxGraph:
-    """The graph of a float model: constants folded, types known as far as they can be.
-
-    Raises:
-        AtcError: ALREADY_QUANTIZED for a model with quantized layers.
-    """
+    """The graph of a float model: constants folded, types known as far as they can be."""
     _refuse_quantized(file)
     inputs = observe_inputs(file.path, file.inputs, {}, None, file.nodes)
     graph = file.graph(inputs)
@@ -50,7 +46,6 @@ def open_float(file: OnnxFile) -> OnnxGraph:
 
 
 def is_quantized(file: OnnxFile) -> bool:
-    """True if a model has quantized layers, in whatever form."""
     deploys = is_deploy_form(node.op_type for node in file.nodes)
     return deploys or next(_quantized_nodes(file), None) is not None
 
@@ -97,16 +92,7 @@ class FloatModel:
     """
 
     def __init__(self, path: Path, origin: FloatModel | None = None) -> None:
-        """Read a model.
-
-        Args:
-            path: the file.
-            origin: the user's model, if the file is one that was made of it for a while: findings
-                name nodes of that one.
-
-        Raises:
-            AtcError: what `read_model` and `open_float` raise.
-        """
+        """Read a model; findings name nodes of `origin` if the file was made of that one."""
         self.file: OnnxFile = read_model(path)
         self.shown: Path = path if origin is None else origin.shown
         self.graph: OnnxGraph = open_float(self.file)
@@ -120,15 +106,9 @@ class FloatModel:
         rewrite: Callable[[OnnxGraph], None] | None = None,
         balanced: Collection[str] = (),
     ) -> Written:
-        """Write the float model.
+        """Write the float model after `rewrite`.
 
-        Args:
-            output: the file.
-            rewrite: changes the graph before it is written.
-            balanced: values whose channels it scales, to which it may add; the file names them.
-
-        Raises:
-            AtcError: CANNOT_WRITE.
+        `balanced` are values whose channels it scales, to which it may add; the file names them.
         """
         graph = self.graph.copied()
         if rewrite is not None:
@@ -146,16 +126,11 @@ class FloatModel:
     ) -> Rewritten:
         """Write the model with layers on int8, in the form that Ascend's toolkit takes.
 
-        Args:
-            output: the file.
-            numbers: returns the numbers of each layer that is to be on int8, of those found.
-            external: put weights into a file beside the model.
-            final: the path, of the same name, that the file is moved to afterwards.
-
-        Raises:
-            AtcError: CANNOT_WRITE.
+        `numbers` gives the numbers of each layer that is to be on int8, of those found; with
+        `external` weights go into a file beside the model; `final` is the path, of the same name,
+        that the file is moved to afterwards.
         """
-        graph, nodes = self._imported(numbers)
+        graph, nodes = self._deploy_form(numbers)
         bias = QuantBias.UNFOLDED
         marks = {MARK: bias.value}
         written = write_onnx(
@@ -172,15 +147,9 @@ class FloatModel:
         external: bool = False,
         final: Path | None = None,
     ) -> Rewritten:
-        """Write the model with layers on int8, in QuantizeLinear and DequantizeLinear.
-
-        The opset of the model must be 13 at least: see `raised`. Arguments are those of
-        `write_ascend`.
-
-        Raises:
-            AtcError: CANNOT_WRITE.
-        """
-        graph = self._with_qdq(numbers, pools=True)
+        """Write the model, of opset 13 or later, in QDQ; see `write_ascend`."""
+        graph = self.graph.copied()
+        put_qdq(graph, numbers(find_layers(graph)), pools=True)
         written = write_onnx(self.file, graph, output, external=external, final=final)
         opset, before = graph.opsets.get("", 0), bytes_read(self.file)
         return Rewritten((), written.data, opset, before, written.bytes)
@@ -188,11 +157,8 @@ class FloatModel:
     def raised(self, folder: Path) -> FloatModel:
         """The model at an opset in which DequantizeLinear takes a scale for each channel.
 
-        Args:
-            folder: where the file goes if the model has a lower one.
-
-        Raises:
-            AtcError: NO_QDQ_FORM where onnx cannot convert it.
+        Its file goes to `folder` if the model has a lower one; NO_QDQ_FORM where onnx cannot
+        convert it.
         """
         if self.graph.opsets.get("", 0) >= _PER_CHANNEL:
             return self
@@ -222,55 +188,30 @@ class FloatModel:
             file.write(proto.SerializeToString())
         return FloatModel(path, self)
 
-    def _imported(self, numbers: Numbers) -> tuple[OnnxGraph, tuple[QuantizedNode, ...]]:
+    def _deploy_form(self, numbers: Numbers) -> tuple[OnnxGraph, tuple[QuantizedNode, ...]]:
         """The graph in the deploy form, and what became of its layers.
 
         A layer that has no such form stays as it was: its data and weights are not rounded in vain.
+        MaxPool is not between QuantizeLinear and DequantizeLinear: Ascend's has floats alone on
+        most SoCs.
         """
         refused: dict[int, QuantizedNode] = {}
         while True:
-            chosen = _Rest(numbers, refused)
-            graph = self._with_qdq(chosen)
-            nodes = import_quantized(graph, self.file.tensors, FOLD_LIMIT, chosen.indices)
+            graph = self.graph.copied()
+            chosen = numbers(find_layers(graph))
+            left = [layer for layer in chosen if layer.layer.node.index not in refused]
+            put_qdq(graph, left)
+            indices = {layer.layer.node.index for layer in left}
+            nodes = import_quantized(graph, self.file.tensors, FOLD_LIMIT, indices)
             failed = {
                 node.index: node
                 for node in nodes
-                if node.index in chosen.indices and node.outcome is Outcome.FLOAT
+                if node.index in indices and node.outcome is Outcome.FLOAT
             }
             if not failed:
                 others = (node for node in nodes if node.index not in refused)
                 return graph, tuple(sorted((*others, *refused.values()), key=lambda x: x.index))
             refused |= failed
-
-    def _with_qdq(self, numbers: Numbers, *, pools: bool = False) -> OnnxGraph:
-        """The graph with QuantizeLinear and DequantizeLinear.
-
-        With `pools` MaxPool is between them. Ascend's has floats alone on most SoCs.
-        """
-        graph = self.graph.copied()
-        put_qdq(graph, numbers(find_layers(graph)), pools=pools)
-        return graph
-
-
-class _Rest:
-    """The numbers of layers, without those of nodes that are refused.
-
-    Attributes:
-        indices: positions of the nodes of the layers that are left; known after the call.
-    """
-
-    def __init__(self, numbers: Numbers, refused: Collection[int]) -> None:
-        self.indices: set[int] = set()
-        self._numbers, self._refused = numbers, refused
-
-    def __call__(self, layers: FoundLayers) -> list[Int8Layer]:
-        left = [
-            number
-            for number in self._numbers(layers)
-            if number.layer.node.index not in self._refused
-        ]
-        self.indices = {name.layer.node.index for name in left}
-        return left
 
 
 def _place_in(graph: OnnxGraph, origin: FloatModel) -> None:

@@ -36,11 +36,9 @@ class LayerConstants:
         return None if const is None else np.array(const.numpy())
 
     def put(self, node: OnnxNode, position: int, array: NDArray[Any]) -> None:
-        """Give a node another constant as an operand."""
         self._arrays[node, position] = array
 
     def rename(self, node: OnnxNode, outputs: tuple[str, ...]) -> None:
-        """Give the results of a node other names."""
         self._outputs[node] = outputs
 
     def apply(self, gone: Collection[OnnxNode] = ()) -> None:
@@ -105,14 +103,10 @@ def over_outputs(layer: FloatLayer, factors: NDArray[np.float64]) -> NDArray[np.
 def over_axis(
     layer: FloatLayer, factors: NDArray[np.float64], axis: int, by_group: str
 ) -> NDArray[np.float64]:
-    """Factors, one for each channel, in a shape that broadcasts over the weights.
+    """Factors, one for each channel, in a shape that broadcasts over the weights of a layer.
 
-    Args:
-        layer: of the weights.
-        factors: float64[channels], one group after the other.
-        axis: the axis of the channels in the weights.
-        by_group: operator whose weights have the channels of one group alone on that axis, and the
-            groups one after the other on axis 0.
+    `factors` has one group after the other, `axis` is that of the channels. An operator `by_group`
+    has the channels of one group alone on that axis, and the groups one after the other on axis 0.
     """
     rank = len(layer.shape)
     if layer.kind == by_group and layer.groups > 1:
@@ -124,7 +118,7 @@ def over_axis(
 
 
 def _fold(constants: LayerConstants, layer: FloatLayer, node: OnnxNode) -> bool:
-    """Fold a BatchNormalization into a layer; False where its numbers are computed or not finite."""
+    """False where the numbers of the BatchNormalization are computed or not finite."""
     numbers = [constants.read(node, position) for position in range(1, 5)]
     weights, bias = constants.read(layer.node, _WEIGHTS), constants.read(layer.node, _BIAS)
     if weights is None or any(number is None for number in numbers):

@@ -75,23 +75,21 @@ class FloatLayer(msgspec.Struct, frozen=True, eq=False):
     node: OnnxNode
     name: str  # name of the node, or of its result where the node has none; no other layer has it
     data: str  # the tensor that it reads
-    weight: str  # the constant that holds its weights; "" for a pool
-    bias: str  # the constant that holds its bias, "" where it has none
-    axis: int  # the axis of the output channels in the weights
-    groups: int  # number of groups of a convolution, else 1
-    shape: Shape  # the shape of the weights; that of the one weight 1 of a pool
+    weight: str = ""  # the constant that holds its weights; "" for a pool
+    bias: str = ""  # the constant that holds its bias, "" where it has none
+    axis: int = 0  # the axis of the output channels in the weights
+    groups: int = 1  # number of groups of a convolution
+    shape: Shape = (1,)  # the shape of the weights; that of the one weight 1 of a pool
     # of a MatMul, the Add after it whose constant has a number for each output channel; None for
     # none
     addition: Addition | None = None
 
     @property
     def kind(self) -> str:
-        """Its operator."""
         return self.node.op_type
 
     @property
     def is_pool(self) -> bool:
-        """True for a layer without weights."""
         return self.kind == _POOL
 
     @property
@@ -101,7 +99,6 @@ class FloatLayer(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def channels(self) -> int:
-        """Number of output channels."""
         return self.shape[self.axis] * (self.groups if self.kind == "ConvTranspose" else 1)
 
 
@@ -113,7 +110,6 @@ class FoundLayers(msgspec.Struct, frozen=True, eq=False):
 
 
 def find_layers(graph: OnnxGraph) -> FoundLayers:
-    """The layers of `graph` that can be quantized, and the others with reasons."""
     layers: list[FloatLayer] = []
     left: list[tuple[OnnxNode, Text]] = []
     names: set[str] = set()
@@ -122,7 +118,7 @@ def find_layers(graph: OnnxGraph) -> FoundLayers:
         if node.domain or node in graph.unsound:
             continue
         if node.op_type == _POOL and _is_integer_pool(graph, node):
-            layers.append(_pool_layer(node, names))
+            layers.append(FloatLayer(node, layer_name(node, names), node.input_names[_DATA]))
         if node.op_type not in KINDS:
             continue
         layer = _layer(graph, node, names, additions)
@@ -145,19 +141,6 @@ def _is_integer_pool(graph: OnnxGraph, node: OnnxNode) -> bool:
     if len(dims) != _IMAGE or None in dims[1:] or max(node.integers("dilations"), default=1) > 1:
         return False
     return tuple(size) != dims[2:] and max(node.integers("strides"), default=1) <= _MOST_STRIDE
-
-
-def _pool_layer(node: OnnxNode, names: set[str]) -> FloatLayer:
-    return FloatLayer(
-        node=node,
-        name=layer_name(node, names),
-        data=node.input_names[_DATA],
-        weight="",
-        bias="",
-        axis=0,
-        groups=1,
-        shape=(1,),
-    )
 
 
 def layer_name(node: OnnxNode, taken: set[str]) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -41,28 +41,20 @@ _AXES_ARE_INPUTS = 18
 """The opset since which ReduceMean takes its axes as an input."""
 
 
-class LayerSums(msgspec.Struct, frozen=True):
+class LayerSums(NamedTuple):
     """Names of the sums that a measured model gives of one layer, in the order of its forms."""
 
     signal: str  # sum of squares of the result in floats
     noise: tuple[str, ...]  # sums of squares of the difference, of each int8 form
     power: tuple[str, ...]  # sums of squares of the result of each int8 form
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.signal, *self.noise, *self.power)
 
-
-class ErrorNames(msgspec.Struct, frozen=True):
+class ErrorNames(NamedTuple):
     """Names of what a model says of the error of one layer."""
 
     mean: str  # mean of the int8 form's result less that in floats, for each output channel
     squares: str  # mean of its square
     size: str  # number of elements of the result
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.mean, self.squares, self.size)
 
 
 class FormBeside(msgspec.Struct, frozen=True, eq=False):
@@ -99,14 +91,8 @@ def write_measured(
     With `switched` there are no sums: the model takes a switch for each of `forms` in their order,
     which is on where later layers read the first int8 form.
 
-    Args:
-        model: the float model, of an opset with scales for each channel.
-        output: the file, in the folder of the model, so that weights beside it are found.
-        forms: int8 forms by the name of the layer.
-        switched: whether forms are switched, or measured.
-
-    Raises:
-        AtcError: CANNOT_WRITE.
+    The model is of an opset with scales for each channel, `output` in its folder, so that weights
+    beside it are found.
     """
     names = {own[0].layer.node.output_names[0]: name for name, own in forms.items()}
     order = {name: at for at, name in enumerate(forms)}
@@ -130,15 +116,8 @@ def write_mean_errors(
 ) -> dict[str, ErrorNames]:
     """Write the model with int8 forms of layers, and return the names of their errors by key.
 
-    Each form reads what the layer in floats reads, so that its error is its own.
-
-    Args:
-        model: the float model, of an opset with QuantizeLinear.
-        output: the file, in the folder of the model, so that weights beside it are found.
-        forms: the layers' int8 forms.
-
-    Raises:
-        AtcError: CANNOT_WRITE.
+    Each form reads what the layer in floats reads, so that its error is its own. The model is of an
+    opset with QuantizeLinear, `output` in its folder.
     """
     opset = model.graph.opsets.get("", 0)
     by_result: dict[str, list[FormBeside]] = {}
@@ -162,12 +141,7 @@ def write_switched(
     """Write the model with layers on int8, and a switch for each of `count` parts.
 
     So one model tells whether a step of quantization, and which of its parts, serves the outputs.
-
-    `model` is of an opset with QuantizeLinear; `output` is in its folder, so that weights beside it
-    are found.
-
-    Raises:
-        AtcError: CANNOT_WRITE.
+    It is of an opset with QuantizeLinear, `output` in its folder.
     """
     by_result = {form.off.layer.node.output_names[0]: (at, form) for at, form in enumerate(forms)}
 
@@ -202,16 +176,7 @@ def _rewrite(
 
 
 def write_watched(model: Path, output: Path, names: Iterable[str]) -> None:
-    """Write the model in the file `model` with the values called `names` as its only outputs.
-
-    Args:
-        model: a file that atc-py wrote.
-        output: the file to write, in the same folder, so that weights beside the model are found.
-        names: values that nodes make.
-
-    Raises:
-        AtcError: CANNOT_WRITE.
-    """
+    """Write the model, in its folder, with values that nodes make as its only outputs."""
     proto = onnx.load(model, load_external_data=False)
     types = {info.name: info for info in (*proto.graph.value_info, *proto.graph.output)}
     del proto.graph.output[:]
@@ -227,7 +192,6 @@ class FormWriter:
         self._graph = graph
 
     def keep(self, node: onnx.NodeProto) -> None:
-        """Write a node as it is."""
         self._graph.node.append(node)
 
     def measured(self, node: onnx.NodeProto, at: int, forms: Sequence[Int8Layer]) -> LayerSums:
@@ -300,12 +264,8 @@ class FormWriter:
     ) -> str:
         """Write one int8 form of a layer; return its result.
 
-        Args:
-            node: the layer.
-            base: start of the names of new values.
-            form: its numbers.
-            data: what it reads in place of its own data; "" for these.
-            codes: weights are dequantized in the model, which takes less room; else before.
+        `data` is what it reads in place of its own; `codes`: weights are dequantized in the model,
+        which takes less room, else before.
         """
         scale = self._constant(f"{base}/scale", np.array(form.data.scale, np.float32))
         zero = self._constant(f"{base}/offset", np.array(form.data.offset, np.int8))

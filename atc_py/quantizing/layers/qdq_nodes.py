@@ -52,10 +52,9 @@ Scale = TypeVar("Scale")
 def nodes_on_codes(
     graph: OnnxGraph, layers: Iterable[tuple[OnnxNode, str, Scale]], *, pools: bool
 ) -> dict[OnnxNode, Scale]:
-    """The nodes that can run on codes, with the codes' numbers.
+    """The nodes that can run on codes, with the codes' numbers; MaxPool if `pools`.
 
-    `layers` read codes: node, data, and the numbers of its codes. MaxPool may run on codes if
-    `pools`.
+    `layers` read codes: node, data, and the numbers of its codes.
     """
     known = {node: (data, scale) for node, data, scale in layers}
     kinds = _ALL_MOVED | _SELECTING | (_POOLS if pools else frozenset())
@@ -153,8 +152,8 @@ class Int8Layer(msgspec.Struct, frozen=True, eq=False):
 def takes_bias(graph: OnnxGraph, layer: FloatLayer) -> bool:
     """True if a layer can get another bias.
 
-    Not a pool, a product that no Add of a constant follows, and not a Gemm whose addend is computed or
-    differs from row to row.
+    Not a pool, a product that no Add of a constant follows, and not a Gemm whose addend is computed
+    or differs from row to row.
     """
     if layer.is_pool:
         return False
@@ -191,7 +190,6 @@ class _QdqWriter:
         self._pairs: dict[tuple[str, ActivationScale], str] = {}
 
     def run(self) -> None:
-        """Go through the nodes, producers first."""
         for node in self._graph.nodes:
             if node in self._layers:
                 self._write_layer(self._layers[node])

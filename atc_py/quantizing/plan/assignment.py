@@ -33,7 +33,6 @@ class Assignment(msgspec.Struct, frozen=True):
         return dict(sorted(result.items()))
 
     def dtype(self, line: str) -> str:
-        """The dtype that a line computes in."""
         return (
             BROAD
             if line in self.broad or line == PORTS
@@ -43,7 +42,6 @@ class Assignment(msgspec.Struct, frozen=True):
         )
 
     def with_dtype(self, lines: Iterable[str], dtype: str) -> Assignment:
-        """The assignment with some lines in another dtype."""
         moved = frozenset(lines)
         return Assignment(
             self.broad | moved if dtype == BROAD else self.broad - moved,

@@ -46,11 +46,7 @@ class Choices:
     def __init__(
         self, runs: TrialRuns, reference: ReferenceModel, *, bfloat16: bool = True
     ) -> None:
-        """Compile the model in each dtype; all in float16 has been run before.
-
-        Raises:
-            AtcError: what compiling raises for reasons other than missing kernels.
-        """
+        """Compile the model in each dtype; all in float16 has been run before."""
         self._runs = runs
         narrow = runs.found[ALL_NARROW].model
         self.candidates: dict[str, Candidate] = find_candidates(narrow)

@@ -23,6 +23,7 @@ from atc_py.compare.targets import reaches
 from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.package.schema import OmModel
+from atc_py.pipeline.running.samples import Feeds
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.tensor.dtypes import DType
 
@@ -64,9 +65,6 @@ def share_of_comparison(done: LayerComparison, targets: Mapping[str, float]) -> 
     return max(worst, math.nextafter(1.0, 2.0))
 
 
-Feeds = Mapping[str, NDArray[Any]]
-
-
 class ErrorModel:
     """Single-node trials on a few samples; the values of exact runs are held in memory."""
 
@@ -76,16 +74,7 @@ class ErrorModel:
         samples: Iterable[tuple[Feeds, Original]],
         targets: Mapping[str, float],
     ) -> None:
-        """Take exact runs.
-
-        Args:
-            reference: the original.
-            samples: what it is fed, and its runs; it runs again where these have amended values.
-            targets: least values by figure.
-
-        Raises:
-            AtcError: REFERENCE_FAILED.
-        """
+        """Take exact runs of the original; it runs again where these have amended values."""
         self._exact = reference
         self._targets = targets
         self._outputs = [name for name in reference.outputs if reference.graph.producer(name)]
@@ -104,11 +93,7 @@ class ErrorModel:
         return self._exact.can_be_amended and len(self._nodes) > 1
 
     def share(self, values: Collection[str], dtype: DType) -> float:
-        """The share of the allowed error with the makers of `values` in `dtype`.
-
-        Raises:
-            AtcError: REFERENCE_FAILED.
-        """
+        """The share of the allowed error with the makers of `values` in `dtype`."""
         places = sorted({self._places[name] for name in values if name in self._places})
         if not places or dtype is DType.FLOAT32:
             return 0.0

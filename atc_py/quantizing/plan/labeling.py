@@ -92,13 +92,10 @@ class _Flow:
         self._room: dict[Hashable, dict[Hashable, float]] = {_SOURCE: {}, _SINK: {}}
 
     def add(self, start: Hashable, end: Hashable, room: float) -> None:
-        if room <= 0:
-            self._room.setdefault(start, {})
-            self._room.setdefault(end, {})
-            return
-        ahead = self._room.setdefault(start, {})
-        ahead[end] = ahead.get(end, 0.0) + room
-        self._room.setdefault(end, {}).setdefault(start, 0.0)
+        ahead, back = self._room.setdefault(start, {}), self._room.setdefault(end, {})
+        if room > 0:
+            ahead[end] = ahead.get(end, 0.0) + room
+            back.setdefault(start, 0.0)
 
     def source_side(self) -> set[Hashable]:
         """The nodes that the source still reaches when the flow is largest."""

@@ -20,14 +20,10 @@ def moves_of(
     times: TimeModel,
     room: float,
 ) -> list[Assignment]:
-    """Assignments that differ in one line, two, or a connected group; most time saved first.
+    """Assignments that differ from `start` in one line, two, or a connected group; most time saved first.
 
-    Args:
-        start: where to move from.
-        labels: the dtypes of each line.
-        shares: error of each line and dtype alone, as a share of the allowed one.
-        times: the time model.
-        room: share of the allowed error that `start` leaves.
+    `shares` has the error of each line and dtype alone as a share of the allowed one, `room` what `start`
+    leaves of it.
     """
     near = _neighbors(times)
     single = [

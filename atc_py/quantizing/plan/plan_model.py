@@ -39,9 +39,6 @@ def verify(runs: TrialRuns, every: TrialRuns, choices: Choices) -> None:
     """Measure on all samples what some of them judged, until one reaches the target there, too.
 
     `runs` has the trials that some samples judged; `every` takes those that all samples judge.
-
-    Raises:
-        AtcError: what compiling and running raise.
     """
     every.custom = runs.custom
     every.run(choices.tried.get(BROAD, choices.tried[NARROW]).assignment)
@@ -133,10 +130,7 @@ def try_int8(
 ) -> None:
     """Try layers on int8 beside the best dtypes of floats; what was tried is in the runs.
 
-    `runs` write models with `models`; `feeds` are samples of single-layer trials.
-
-    Raises:
-        AtcError: what compiling and running raise.
+    `feeds` are samples of single-layer trials.
     """
     broad = models.lines(runs.compilation, floats.broad)
     every = runs.run(Assignment(broad, int8=frozenset(models.layers)))
@@ -248,7 +242,7 @@ def _planned(
     limits: tuple[PlanOptions, int, Path | None],
     on_stage: Callable[[str], None] | None,
 ) -> DtypePlan:
-    """Compare, search and verify; the arguments are those of a session, and the limits of a search."""
+    """Compare, search and verify."""
     options, trials, int8 = limits
     judge, jobs = options.judge, options.jobs
     with (
@@ -316,7 +310,6 @@ def _search_int8(
 
 
 def _check(target: Mapping[str, float], keywords: PlanKeywords, trials: int) -> None:
-    """Refuse options that make no sense."""
     if not target:
         raise BAD_OPTION.error(
             Text("a plan needs a target"), help=Text("write --target cosine=0.999")

@@ -43,11 +43,7 @@ class KeptTrials:
         self.count = 0
 
     def run(self, kept: Iterable[str], *, outputs_only: bool) -> Trial:
-        """Compile with the lines `kept` beside the user's own, and compare.
-
-        Raises:
-            AtcError: what `convert` raises, NO_KERNEL for a node without float32 among them.
-        """
+        """Compile with the lines `kept` beside the user's own, and compare."""
         lines = frozenset(kept)
         self.count += 1
         if outputs_only:
@@ -105,14 +101,7 @@ class PlanSearch:
         self.times: TimeModel | None = None
 
     def run(self, errors: Callable[[], ErrorModel]) -> None:
-        """Search; what was tried is in the runs.
-
-        Args:
-            errors: makes the error model, which small searches do without.
-
-        Raises:
-            AtcError: what compiling and running raise.
-        """
+        """Search with the error model that `errors` makes; small searches need none."""
         labels = self._choices.labels
         if not labels:
             return
@@ -200,8 +189,8 @@ class PlanSearch:
     def _curve(self) -> list[Assignment]:
         """Assignments from quick to exact: for growing prices, and for forced lines.
 
-        Prices give the convex hull of the curve. Points between come from lines of a large error that
-        are kept out of float16, few or many, with the cheapest dtypes for all others.
+        Prices give the convex hull of the curve. Points between come from lines of a large error
+        that are kept out of float16, few or many, with the cheapest dtypes for all others.
         """
         whole = self._runs.found[ALL_NARROW].seconds
         prices = (

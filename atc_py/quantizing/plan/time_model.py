@@ -58,7 +58,6 @@ def _fused_pairs(models: Mapping[str, OmModel], narrow: str) -> set[tuple[str, s
 
 
 def cast_count(model: OmModel) -> int:
-    """The Cast kernels of a compiled model."""
     return sum(node.op == _CAST for node in model.nodes)
 
 

@@ -47,11 +47,7 @@ class Int8Models:
         self._reference: ReferenceModel | None = None
 
     def compilation(self, own: Compilation, layers: frozenset[str]) -> Compilation:
-        """The compilation of the model with `layers` on int8.
-
-        Raises:
-            AtcError: CANNOT_WRITE.
-        """
+        """The compilation of the model with `layers` on int8."""
         if self._written is None or self._written[0] != layers:
             path = self._folder / "mixed.onnx"
             self._found.written(path, layers)
@@ -59,11 +55,7 @@ class Int8Models:
         return replace(own, model=self._written[1])
 
     def reference(self) -> ReferenceModel:
-        """The original, with the nodes of the model that was written last.
-
-        Raises:
-            AtcError: BAD_MODEL.
-        """
+        """The original, with the nodes of the model that was written last."""
         if self._reference is None:
             assert self._written is not None  # noqa: S101  (written before)
             path = self._written[1]
@@ -71,11 +63,6 @@ class Int8Models:
         return self._reference
 
     def write(self, path: Path, layers: Collection[str]) -> None:
-        """Write the model with `layers` on int8.
-
-        Raises:
-            AtcError: CANNOT_WRITE.
-        """
         self._found.written(path, layers)
 
     def lines(self, own: Compilation, lines: Iterable[str]) -> frozenset[str]:
@@ -95,9 +82,6 @@ class Int8Models:
 
         `feeds` are samples of single-layer trials; `plain` is the compiled model without int8,
         `mixed` with all layers on int8.
-
-        Raises:
-            AtcError: what the executor raises.
         """
         trials = TrialModel(self._found, feeds, self._found.settings.executor)
         try:
@@ -132,7 +116,6 @@ class TriedAssignment(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def reached(self) -> bool:
-        """True if the target is reached."""
         return self.share <= 1
 
     def point(self) -> PlanPoint:
@@ -192,15 +175,7 @@ class TrialRuns:
     def run(
         self, assignment: Assignment, faster_than: float | None = None
     ) -> TriedAssignment | None:
-        """Compile and run an assignment; None where it does not compile, or is not fast enough.
-
-        Args:
-            assignment: the dtypes.
-            faster_than: seconds; a model that takes as long, by the estimate, does not run.
-
-        Raises:
-            AtcError: what compiling and running raise for reasons other than missing kernels.
-        """
+        """Compile and run an assignment; None where it lacks kernels, or is not fast enough."""
         if assignment in self.found:
             return self.found[assignment]
         if assignment in self._refused:

@@ -31,8 +31,8 @@ def scales(name: str, array: NDArray[Any], *, symmetric: bool = False) -> list[A
     """Return the scales of an array, from its histogram and directly."""
     chosen, calibrator = RangeOptions(symmetric=symmetric), CALIBRATORS[name]
     found = (
-        calibrator.range_of(Histogram.of(array), chosen),
-        calibrator.range_of_array(array, chosen),
+        calibrator(Histogram.of(array), chosen),
+        calibrator(Histogram.of(array), chosen),
     )
     for each in found:
         assert math.isfinite(each.low)
@@ -79,7 +79,7 @@ def test_values_beyond_every_scale_are_refused(name: str, *, symmetric: bool) ->
 def test_values_that_are_not_finite_are_refused(name: str, value: float) -> None:
     array = np.array([1.0, value])
     with pytest.raises(AtcError) as failed:
-        CALIBRATORS[name].range_of_array(array, RangeOptions())
+        CALIBRATORS[name](Histogram.of(array), RangeOptions())
     assert failed.value.diagnostics[0].code is VALUES_NOT_FINITE
 
 
@@ -87,10 +87,10 @@ def test_values_that_are_not_finite_are_refused(name: str, value: float) -> None
 def test_no_values_are_refused(name: str) -> None:
     empty = np.zeros((0, 3), np.float32)
     with pytest.raises(AtcError) as failed:
-        CALIBRATORS[name].range_of(Histogram(), RangeOptions())
+        CALIBRATORS[name](Histogram(), RangeOptions())
     assert failed.value.diagnostics[0].code is NO_VALUES
     with pytest.raises(AtcError) as failed:
-        CALIBRATORS[name].range_of_array(empty, RangeOptions())
+        CALIBRATORS[name](Histogram.of(empty), RangeOptions())
     assert failed.value.diagnostics[0].code is NO_VALUES
 
 

@@ -6,6 +6,7 @@ from onnxruntime.quantization.calibrate import entropy
 from onnxruntime.quantization.quant_utils import smooth_distribution
 
 from atc_py.quantizing.calibrate.calibrators import CALIBRATORS, divergence
+from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.value_range import RangeOptions, activation_scale, sqnr
 from tests.quantizing.calibrate.distributions import NAMES, fake_quantized, values
 from tests.quantizing.calibrate.onnxruntime_ranges import collected_range
@@ -40,7 +41,7 @@ def test_one_batch_has_more_than_one_candidate() -> None:
     array = values("laplace", 20_000)
     theirs = collected_range("entropy", [array], bins=128)
     assert (theirs.low, theirs.high) == (array.min(), array.max())
-    ours = ENTROPY.range_of_array(array, RangeOptions())
+    ours = ENTROPY(Histogram.of(array), RangeOptions())
     assert array.min() < ours.low
     assert ours.high < array.max()
 
@@ -51,7 +52,7 @@ def test_spike_of_zeros_does_not_draw_the_range(name: str) -> None:
     with_zeros = np.concatenate([array, np.zeros(500_000, np.float32)])
     settings = RangeOptions()
     apart, together = (
-        activation_scale(ENTROPY.range_of_array(each, settings))
+        activation_scale(ENTROPY(Histogram.of(each), settings))
         for each in (array[array != 0], with_zeros)
     )
     assert apart == together
@@ -63,7 +64,7 @@ def test_range_errs_less_than_that_of_onnxruntime(name: str) -> None:
     found = [
         sqnr(array, fake_quantized(array, activation_scale(chosen)))
         for chosen in (
-            ENTROPY.range_of_array(array, RangeOptions()),
+            ENTROPY(Histogram.of(array), RangeOptions()),
             collected_range("entropy", [array]),
         )
     ]
@@ -72,7 +73,7 @@ def test_range_errs_less_than_that_of_onnxruntime(name: str) -> None:
 
 def test_windows_of_one_sided_values_begin_at_zero() -> None:
     array = values("relu gauss", 20_000)
-    found = ENTROPY.range_of_array(array, RangeOptions())
+    found = ENTROPY(Histogram.of(array), RangeOptions())
     assert found.low == 0
-    negative = ENTROPY.range_of_array(-array, RangeOptions())
+    negative = ENTROPY(Histogram.of(-array), RangeOptions())
     assert (negative.low, negative.high) == pytest.approx((-found.high, 0), rel=0.01)

@@ -9,6 +9,7 @@ from atc_py.quantizing.calibrate.amct_calibrators import candidate_ranges
 from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.value_range import RangeOptions, ValueRange, activation_scale
+from tests.quantizing.calibrate.amct_arrays import hfmg_of_array
 from tests.quantizing.calibrate.distributions import NAMES, values
 from tests.sampling import some
 
@@ -21,8 +22,8 @@ def test_even_values_lose_one_bin() -> None:
     counts, _ = np.histogram(EVEN, 1024)
     assert len(candidate_ranges(counts)) == 767
     for found in (
-        HFMG.range_of_array(EVEN, SETTINGS),
-        HFMG.range_of(Histogram.of(EVEN), SETTINGS),
+        hfmg_of_array(EVEN, SETTINGS),
+        HFMG(Histogram.of(EVEN), SETTINGS),
     ):
         assert (found.low, found.high) == pytest.approx((0, 0.99878), abs=1e-6)
         scale = activation_scale(found)
@@ -35,8 +36,8 @@ def test_outlier_leaves_two_candidates() -> None:
     counts, _ = np.histogram(array, 1024)
     assert len(candidate_ranges(counts)) == 2
     for found in (
-        HFMG.range_of_array(array, SETTINGS),
-        HFMG.range_of(Histogram.of(array), SETTINGS),
+        hfmg_of_array(array, SETTINGS),
+        HFMG(Histogram.of(array), SETTINGS),
     ):
         assert found.high == pytest.approx(7.992188, abs=1e-6)
         assert activation_scale(found).scale == pytest.approx(0.0313419104, rel=1e-7)
@@ -73,8 +74,8 @@ def test_upper_pointer_stops_where_the_lower_one_is() -> None:
     array = np.zeros(400_000, np.float32)
     array[:3] = (1, 0.5, 0.2)
     for found in (
-        HFMG.range_of_array(array, RangeOptions()),
-        HFMG.range_of(Histogram.of(array), RangeOptions()),
+        hfmg_of_array(array, RangeOptions()),
+        HFMG(Histogram.of(array), RangeOptions()),
     ):
         assert activation_scale(found).scale == pytest.approx(1.91e-6, rel=0.01)
 
@@ -83,12 +84,12 @@ def test_upper_pointer_stops_where_the_lower_one_is() -> None:
 def test_histogram_gives_the_range_of_the_array(name: str, bins: int) -> None:
     array = values(name, 50_000)
     settings = RangeOptions(hfmg_bins=bins)
-    ours = activation_scale(HFMG.range_of(Histogram.of(array), settings))
-    exact = activation_scale(HFMG.range_of_array(array, settings))
+    ours = activation_scale(HFMG(Histogram.of(array), settings))
+    exact = activation_scale(hfmg_of_array(array, settings))
     assert ours.scale == pytest.approx(exact.scale, rel=0.06)
 
 
 def test_constant_is_its_own_range() -> None:
     array = np.full(9, 2.5, np.float32)
-    assert HFMG.range_of_array(array, SETTINGS) == ValueRange(2.5, 2.5)
-    assert HFMG.range_of(Histogram.of(array), SETTINGS) == ValueRange(2.5, 2.5)
+    assert hfmg_of_array(array, SETTINGS) == ValueRange(2.5, 2.5)
+    assert HFMG(Histogram.of(array), SETTINGS) == ValueRange(2.5, 2.5)

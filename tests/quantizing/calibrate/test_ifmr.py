@@ -13,6 +13,7 @@ from atc_py.quantizing.calibrate.value_range import (
     activation_scale,
     sqnr,
 )
+from tests.quantizing.calibrate.amct_arrays import ifmr_of_array
 from tests.quantizing.calibrate.distributions import NAMES, fake_quantized, values
 
 IFMR = CALIBRATORS["ifmr"]
@@ -38,13 +39,13 @@ def test_scale_is_that_of_amct(
     array: NDArray[Any], percentile: float, expected: tuple[float, int], symmetric: float | None
 ) -> None:
     settings = RangeOptions(max_percentile=percentile, min_percentile=percentile)
-    found = activation_scale(IFMR.range_of_array(array.astype(np.float32), settings))
+    found = activation_scale(ifmr_of_array(array.astype(np.float32), settings))
     assert found.scale == pytest.approx(expected[0], rel=1e-7)
     assert found.offset == expected[1]
     if symmetric is None:
         return
     settings = RangeOptions(symmetric=True, max_percentile=percentile, min_percentile=percentile)
-    even = activation_scale(IFMR.range_of_array(array.astype(np.float32), settings), symmetric=True)
+    even = activation_scale(ifmr_of_array(array.astype(np.float32), settings), symmetric=True)
     assert even.scale == pytest.approx(symmetric, rel=1e-7)
     assert even.offset == 0
 
@@ -54,7 +55,7 @@ def test_scale_of_a_histogram_is_near(
     array: NDArray[Any], percentile: float, expected: tuple[float, int], _symmetric: float | None
 ) -> None:
     settings = RangeOptions(max_percentile=percentile, min_percentile=percentile)
-    found = activation_scale(IFMR.range_of(Histogram.of(array.astype(np.float32)), settings))
+    found = activation_scale(IFMR(Histogram.of(array.astype(np.float32)), settings))
     assert found.scale == pytest.approx(expected[0], rel=5e-4)
     assert found.offset == expected[1]
 
@@ -67,8 +68,8 @@ def test_histogram_errs_as_the_array(name: str) -> None:
         found = [
             sqnr(array, fake_quantized(array, activation_scale(chosen, symmetric=symmetric)))
             for chosen in (
-                IFMR.range_of(Histogram.of(array), settings),
-                IFMR.range_of_array(array, settings),
+                IFMR(Histogram.of(array), settings),
+                ifmr_of_array(array, settings),
             )
         ]
         assert found[0] == pytest.approx(found[1], abs=0.02)
@@ -82,7 +83,7 @@ def test_percentile_chooses_the_rank(count: int, percentile: float, rank: int) -
     settings = RangeOptions(
         max_percentile=percentile, search_start=1.0, search_end=1.00001, search_step=0.00001
     )
-    found = IFMR.range_of_array(array, settings)
+    found = ifmr_of_array(array, settings)
     assert found.high == pytest.approx(count + 1 - rank, rel=2e-5)
-    counted = IFMR.range_of(Histogram.of(array), settings)
+    counted = IFMR(Histogram.of(array), settings)
     assert counted.high == pytest.approx(found.high, rel=3e-4)

@@ -18,8 +18,8 @@ DEFAULT = RangeOptions()
 
 def test_range_is_from_the_lowest_to_the_highest() -> None:
     array = f32([0.25, 3, -1.5])
-    assert MIN_MAX.range_of_array(array, DEFAULT) == ValueRange(-1.5, 3)
-    assert MIN_MAX.range_of(Histogram.of(array), DEFAULT) == ValueRange(-1.5, 3)
+    assert MIN_MAX(Histogram.of(array), DEFAULT) == ValueRange(-1.5, 3)
+    assert MIN_MAX(Histogram.of(array), DEFAULT) == ValueRange(-1.5, 3)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -29,7 +29,7 @@ def test_range_and_scale_are_those_of_onnxruntime(seed: int, tmp_path: Path) -> 
     arrays = [
         (rng.standard_normal((rows, 8)) * factor + shift).astype(np.float32) for rows in (5, 1, 9)
     ]
-    found = MIN_MAX.range_of(Histogram.of(*arrays), DEFAULT)
+    found = MIN_MAX(Histogram.of(*arrays), DEFAULT)
     assert found == min_max_range(arrays, tmp_path)
     low, high = np.array(found.low, np.float32), np.array(found.high, np.float32)
     zero, scale = compute_scale_zp(low, high, np.array(-128, np.int8), np.array(127, np.int8))

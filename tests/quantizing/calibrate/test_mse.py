@@ -40,7 +40,7 @@ def test_error_is_the_least_of_all_calibrators(name: str, *, symmetric: bool) ->
         return sqnr(array, fake_quantized(array, activation_scale(chosen, symmetric=symmetric)))
 
     others = [
-        calibrator.range_of(histogram, RangeOptions(symmetric=symmetric, percentile=percentile))
+        calibrator(histogram, RangeOptions(symmetric=symmetric, percentile=percentile))
         for calibrator in CALIBRATORS.values()
         for percentile in (99.9, 99.99, 99.999)
     ]
@@ -50,7 +50,7 @@ def test_error_is_the_least_of_all_calibrators(name: str, *, symmetric: bool) ->
     ]
     others += [collected_range("entropy", [array], bins=bins) for bins in (128, 512)]
     best = max(decibels(chosen) for chosen in others)
-    assert decibels(MSE.range_of(histogram, RangeOptions(symmetric=symmetric))) >= best - 0.005
+    assert decibels(MSE(histogram, RangeOptions(symmetric=symmetric))) >= best - 0.005
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -75,13 +75,13 @@ def test_error_of_a_range_is_that_of_its_values(name: str) -> None:
     ],
 )
 def test_values_on_a_grid_of_codes_have_no_error(array: NDArray[np.float32]) -> None:
-    found = activation_scale(MSE.range_of_array(array, RangeOptions()))
+    found = activation_scale(MSE(Histogram.of(array), RangeOptions()))
     assert sqnr(array, fake_quantized(array, found)) > 80
 
 
 def test_tenths_are_on_the_grid_of_a_wider_range() -> None:
     array = np.append(np.tile(np.arange(11) * 0.1, 1000), 2.0).astype(np.float32)
-    found = activation_scale(MSE.range_of_array(array, RangeOptions()))
+    found = activation_scale(MSE(Histogram.of(array), RangeOptions()))
     whole = activation_scale(ValueRange(0.0, 2.0))
     assert (
         sqnr(array, fake_quantized(array, found)) > sqnr(array, fake_quantized(array, whole)) + 10
@@ -90,14 +90,14 @@ def test_tenths_are_on_the_grid_of_a_wider_range() -> None:
 
 def test_whole_range_wins_where_nothing_is_gained() -> None:
     array = f32([0, 255])
-    assert MSE.range_of_array(array, RangeOptions()) == ValueRange(0, 255)
+    assert MSE(Histogram.of(array), RangeOptions()) == ValueRange(0, 255)
 
 
 def test_one_sided_values_are_clipped_alike_on_either_side() -> None:
     array = np.append(np.random.default_rng(1).exponential(1.0, 40_000), 40).astype(np.float32)
     decibels = []
     for side in (array, -array):
-        found = MSE.range_of_array(side, RangeOptions())
+        found = MSE(Histogram.of(side), RangeOptions())
         assert max(abs(found.low), abs(found.high)) < 39
         decibels.append(sqnr(side, fake_quantized(side, activation_scale(found))))
     assert decibels[0] == pytest.approx(decibels[1], abs=0.1)

@@ -21,7 +21,7 @@ def test_range_is_that_of_onnxruntime_to_one_of_its_bins(
     """Where values are rare, any number between two of them cuts off the same share."""
     array = values(name, 50_000)
     settings = RangeOptions(percentile=percentile, symmetric=symmetric)
-    ours = PERCENTILE.range_of_array(array, settings)
+    ours = PERCENTILE(Histogram.of(array), settings)
     theirs = collected_range("percentile", [array], percentile=percentile, symmetric=symmetric)
     width = 2 * np.abs(array).max() / 2048
     data = np.abs(array) if symmetric else array
@@ -37,7 +37,7 @@ def test_range_is_that_of_onnxruntime_to_one_of_its_bins(
 def test_share_that_is_cut_off_is_the_one_asked_for(name: str) -> None:
     array = values(name, 50_000)
     width = Histogram.of(array).width
-    found = PERCENTILE.range_of_array(array, RangeOptions(percentile=99))
+    found = PERCENTILE(Histogram.of(array), RangeOptions(percentile=99))
     for data, bound in ((-array, -found.low), (array, found.high)):
         if bound < data.max():
             fewest, most = ((data > bound + by).sum() for by in (width, -width))
@@ -46,17 +46,17 @@ def test_share_that_is_cut_off_is_the_one_asked_for(name: str) -> None:
 
 def test_range_keeps_all_and_follows_even_values() -> None:
     array = np.arange(1, 10_001, dtype=np.float32) / 1000
-    assert PERCENTILE.range_of_array(array, RangeOptions(percentile=100)) == ValueRange(
+    assert PERCENTILE(Histogram.of(array), RangeOptions(percentile=100)) == ValueRange(
         float(array[0]), 10.0
     )
     for name in NAMES:
         other = values(name, 1000)
-        whole = PERCENTILE.range_of_array(other, RangeOptions(percentile=100))
-        both = PERCENTILE.range_of_array(other, RangeOptions(percentile=100, symmetric=True))
+        whole = PERCENTILE(Histogram.of(other), RangeOptions(percentile=100))
+        both = PERCENTILE(Histogram.of(other), RangeOptions(percentile=100, symmetric=True))
         assert whole == ValueRange(float(other.min()), float(other.max())), name
         assert both.high == -both.low == np.abs(other).max(), name
     for percentile, theirs in ((99.9, (0.001, 9.990234)), (99, (0.048828, 9.941406))):
-        found = PERCENTILE.range_of_array(array, RangeOptions(percentile=percentile))
+        found = PERCENTILE(Histogram.of(array), RangeOptions(percentile=percentile))
         cut = (100 - percentile) / 200 * 10
         assert (found.low, found.high) == pytest.approx((cut, 10 - cut), abs=0.002)
         assert (found.low, found.high) == pytest.approx(theirs, abs=10 / 1024)
