@@ -23,9 +23,7 @@ class LoadedModel(Protocol):
     """An offline model that was read: its description, and the data of its constants."""
 
     @property
-    def description(self) -> OmModel:
-        """The graph, its tensors and the archive members."""
-        ...
+    def description(self) -> OmModel: ...
 
     def array(self, member: str) -> NDArray[Any]:
         """Data of the constant in archive member `member`, read-only and memory-mapped.
@@ -43,9 +41,7 @@ class DeviceModel(Protocol):
     """
 
     @property
-    def description(self) -> OmModel:
-        """The description of the model that was loaded."""
-        ...
+    def description(self) -> OmModel: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +110,7 @@ class DeviceBackend(Protocol):
         """The nodes of the last complete run in their order; empty before the first."""
         ...
 
-    def close(self) -> None:
-        """Release the device and every model on it."""
-        ...
+    def close(self) -> None: ...
 
 
 @runtime_checkable

@@ -33,26 +33,18 @@ class GuardedBackend:
     """A back end whose faults become DEVICE_FAILED; it follows `DeviceBackend` itself."""
 
     def __init__(self, backend: DeviceBackend, name: str) -> None:
-        """Guard `backend`, which `--device` calls `name`."""
         self.name = name
         self._backend = backend
 
     def open(self) -> None:
-        """Acquire the device."""
         with self._faults("open"):
             self._backend.open()
 
     def load(self, model: LoadedModel) -> DeviceModel:
-        """Check a model and put it on the device."""
         with self._faults("load"):
             return _Loaded(self._backend.load(model), model.description)
 
     def load_exact(self, model: LoadedModel) -> DeviceModel:
-        """Load like `load`, where the back end can keep tensors byte by byte.
-
-        Raises:
-            AtcError: BAD_OPTION where it cannot.
-        """
         if not isinstance(self._backend, ExactBackend):
             raise BAD_OPTION.error(
                 Text("device {name} does not run with --storage exact", name=repr(self.name)),
@@ -64,14 +56,12 @@ class GuardedBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        """The outputs for `inputs`: those that the model has, of its dtypes and shapes."""
         loaded = self._own(handle)
         with self._faults("run"):
             returned: object = self._backend.run(loaded.handle, inputs)
         return self._held(returned, loaded.description)
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
-        """The nodes of the last complete run."""
         with self._faults("profile"):
             rows: object = tuple(self._backend.profile(self._own(handle).handle))
         if not isinstance(rows, tuple) or not all(isinstance(row, NodeProfile) for row in rows):
@@ -81,7 +71,6 @@ class GuardedBackend:
         return rows
 
     def close(self) -> None:
-        """Release the device."""
         with self._faults("close"):
             self._backend.close()
 
@@ -166,7 +155,6 @@ class _Loaded:
 
 
 def broken_backend(name: str, what: str) -> AtcError:
-    """The error for a back end that does not do what the protocol says."""
     return DEVICE_FAILED.error(
         Text("device {name} failed: {what}", name=repr(name), what=what),
         place=Place(field=Text("device {device}", device=name)),

@@ -79,7 +79,6 @@ class BoxTile(msgspec.Struct, frozen=True):
 
     @property
     def run_step(self) -> int:
-        """Elements from run to run in the source."""
         return self.box.source[-1] if self.along_rows else self._row_source
 
     @property
@@ -111,17 +110,14 @@ class BoxTile(msgspec.Struct, frozen=True):
 
     @property
     def loaded(self) -> int:
-        """Elements of the buffer that runs are loaded to."""
         return rounded_up(self.runs * self.run_pitch, BLOCK // self.itemsize)
 
     @property
     def stored(self) -> int:
-        """Elements of the buffer that is stored."""
         return rounded_up(self.rows * self.row_pitch, BLOCK // self.itemsize)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the unified buffer that tiles of this size take."""
         if self.way is not Way.ORDERED:
             return DEPTH * self.stored * self.itemsize
         queues = DEPTH * (self.loaded + self.stored) * self.itemsize
@@ -130,7 +126,6 @@ class BoxTile(msgspec.Struct, frozen=True):
 
     @property
     def lengths(self) -> Shape:
-        """Elements of a tile along each axis."""
         lengths = [1] * len(self.box.shape)
         if self.row_axis is not None:
             lengths[self.row_axis] = self.rows
@@ -139,7 +134,6 @@ class BoxTile(msgspec.Struct, frozen=True):
 
     @property
     def counts(self) -> Shape:
-        """Tiles along each axis."""
         pairs = zip(self.box.shape, self.lengths, strict=True)
         return tuple(-(-whole // part) for whole, part in pairs)
 
@@ -156,7 +150,6 @@ class BoxTile(msgspec.Struct, frozen=True):
 
     @property
     def row_step(self) -> int:
-        """Elements from row to row in the target."""
         return self.columns if self.row_axis is None else self.box.target[self.row_axis]
 
     def halved(self) -> BoxTile:
@@ -188,7 +181,6 @@ def offset_bytes(itemsize: int) -> int:
 
 
 def way_of(box: Box) -> Way:
-    """The way of a merged box's tiles through the buffer."""
     if box.filled:
         return Way.FILLED
     straight = box.source[-1] == 1 or box.shape[-1] <= 1

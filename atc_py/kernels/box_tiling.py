@@ -99,7 +99,6 @@ def box_tiling(boxes: Sequence[Box], itemsize: int, soc: Soc) -> BoxTiling:
 
 
 def box_buffers(tiling: BoxTiling, itemsize: int) -> tuple[Buffer, ...]:
-    """The tiles' share of the unified buffer."""
     loaded, ordered = tiling.loaded_length, tiling.ordered_length
     words = 2 if itemsize == 1 else 0
     sizes = {
@@ -118,7 +117,6 @@ MakeBoxes: TypeAlias = Callable[[Launch], Iterable[Box]]
 
 
 def number(value: AttrValue | None) -> int:
-    """An attribute that is an integer."""
     return value if isinstance(value, int) else 0
 
 

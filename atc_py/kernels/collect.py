@@ -150,14 +150,12 @@ def _kernel(node: Node, likeness: _Likeness, soc: Soc) -> _Kernel:
 
 
 def _facts(key: KernelKey, row: TargetOp) -> KernelFacts:
-    """The kernel of `key`, which has no links, as families see it."""
     return KernelFacts(
         key, row, _ports(key.inputs, row.input_at), _ports(key.outputs, row.output_at)
     )
 
 
 def _launching_engine(node: Node, row: TargetOp) -> Engine | None:
-    """The engine of a node; None where it launches no kernel."""
     if not row.launches_kernel or node.engine is Engine.LOCAL:
         return None
     if node.engine is None:
@@ -172,7 +170,6 @@ def _launching_engine(node: Node, row: TargetOp) -> Engine | None:
 
 
 def _fits_row(node: Node, row: TargetOp) -> bool:
-    """True if each operand of `node` fits its row and every required one is present."""
     inputs_fit = all(row.input_at(position) for position in range(len(node.inputs)))
     outputs_fit = all(row.output_at(position) for position in range(len(node.outputs)))
     needed = (n for n, operand in enumerate(row.inputs) if not operand.optional)

@@ -117,7 +117,6 @@ def _source_of_views(value: Value) -> Value:
 def _link_key(
     node: Node, row: TargetOp, head: Value, value: Value, stored: StorageChoice
 ) -> LinkKey:
-    """The part of a kernel's key that describes the function `node`."""
     inputs = tuple(
         None
         if _source_of_views(each) is value

@@ -29,16 +29,7 @@ class OrtModel:
     """A model that onnxruntime has loaded; its runs take turns."""
 
     def __init__(self, model: LoadedModel, library: ModuleType, seen: Collection[int] = ()) -> None:
-        """Export `model` and load what comes out.
-
-        Args:
-            model: a verified package.
-            library: onnxruntime.
-            seen: positions of tensors that `observe` returns.
-
-        Raises:
-            AtcError: NO_ONNX_FORM; DEVICE_FAILED or DEVICE_MEMORY where onnxruntime cannot load it.
-        """
+        """Export `model` and load what comes out; `seen` are the tensors that `observe` returns."""
         self.description: OmModel = model.description
         self._ort = library
         self._types = {port.name: self._type(port.tensor) for port in self.description.inputs}
@@ -53,11 +44,6 @@ class OrtModel:
         self._session: Any = self._loaded(emulated)
 
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The outputs by name, in the dtypes that the model declares.
-
-        Raises:
-            AtcError: MISSING_RUN_INPUT, BAD_RUN_INPUT, DEVICE_MEMORY or DEVICE_FAILED.
-        """
         found = self._fetched(inputs, [name for name, _ in self._outputs])
         ports = self.description.outputs
         arrays = {
@@ -98,7 +84,6 @@ class OrtModel:
     def _watched(
         self, emulated: Emulated, seen: Collection[int]
     ) -> Iterator[tuple[int, tuple[str, DType]]]:
-        """Yield positions of tensors with the names of the outputs, or inputs, that show them."""
         names = {tensor: name for name, tensor in emulated.names.items()}
         for tensor in sorted(seen):
             real = emulated.stands_for.get(tensor, tensor)
@@ -168,11 +153,6 @@ _MEMORY = ("bad_alloc", "allocate memory", "bad allocation")
 
 
 def onnxruntime() -> ModuleType:
-    """The library.
-
-    Raises:
-        AtcError: NO_ONNXRUNTIME when it is not installed.
-    """
     try:
         import onnxruntime as library
     except ImportError as error:
@@ -196,20 +176,9 @@ class OrtBackend:
         self._models: list[OrtModel] = []
 
     def open(self) -> None:
-        """Load onnxruntime.
-
-        Raises:
-            AtcError: NO_ONNXRUNTIME when it is not installed.
-        """
         self._library = onnxruntime()
 
     def load(self, model: LoadedModel) -> OrtModel:
-        """Export a model and make a session of it.
-
-        Raises:
-            AtcError: NO_ONNX_FORM with every node that has none; DEVICE_FAILED when the device is
-                not open or onnxruntime refuses the model.
-        """
         if self._library is None:
             raise DEVICE_FAILED.error(
                 Text("device 'ort' is not open"), help=Text("call open() first")
@@ -221,11 +190,6 @@ class OrtBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        """The outputs for `inputs`, by name.
-
-        Raises:
-            AtcError: MISSING_RUN_INPUT, BAD_RUN_INPUT, DEVICE_MEMORY or DEVICE_FAILED.
-        """
         return self._own(handle).run(inputs)
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
@@ -238,7 +202,6 @@ class OrtBackend:
         return ()
 
     def close(self) -> None:
-        """Let go of all models."""
         self._models.clear()
         self._library = None
 

@@ -131,7 +131,6 @@ def bordered(
 
 
 def _cut(body: Body, value: str, before: Sequence[int], after: Sequence[int]) -> str:
-    """The part of `value` that negative borders leave."""
     axes = [axis for axis, pair in enumerate(zip(before, after, strict=True)) if min(pair) < 0]
     if not axes:
         return value

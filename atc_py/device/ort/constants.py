@@ -19,9 +19,7 @@ class ConstantSource(Protocol):
     """An offline model that was read: its description, and the data of its constants."""
 
     @property
-    def description(self) -> OmModel:
-        """The graph, its tensors and the archive members."""
-        ...
+    def description(self) -> OmModel: ...
 
     def array(self, member: str) -> NDArray[Any]:
         """Data of the constant in archive member `member`, read-only.
@@ -43,11 +41,9 @@ class Initializer:
 
     @classmethod
     def of(cls, name: str, array: NDArray[Any]) -> Initializer:
-        """A constant that was made here."""
         return cls(name, held_dtype(DType.from_numpy(array.dtype)), array.shape, lambda: array)
 
     def numpy(self) -> NDArray[Any]:
-        """The data in `dtype`."""
         return np.asarray(self.read()).astype(self.dtype.numpy, copy=False)
 
     def release(self) -> None:

@@ -15,7 +15,6 @@ def held_dtype(dtype: DType) -> DType:
 
 
 def element_type(dtype: DType) -> int:
-    """ONNX's number of the dtype that holds `dtype`."""
     return element_of_dtype(held_dtype(dtype))
 
 

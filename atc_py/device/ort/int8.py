@@ -27,7 +27,6 @@ def bytes_of_operand(body: Body, position: int) -> str:
 
 
 def shifted(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """Int8 as uint8, 128 more."""
     found: NDArray[np.uint8] = np.ascontiguousarray(array).view(np.uint8) ^ np.uint8(_SHIFT)
     return found
 

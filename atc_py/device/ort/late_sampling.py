@@ -51,7 +51,6 @@ class LateAxis:
         return self.body.cast(found, _WIDE)
 
     def nearest(self, mode: str, nearest_mode: str) -> str:
-        """The element that each result takes."""
         at, half = self.coordinates(mode), self.body.const(0.5, _WIDE)
         if nearest_mode == "round_prefer_ceil":
             at = self._op("Add", at, half)
@@ -72,7 +71,6 @@ class LateAxis:
         return self._element(first), self._element(second), share
 
     def outside(self, mode: str) -> str:
-        """Mask of results that are not in x."""
         at = self.coordinates(mode)
         before = self._op("Less", at, self.body.const(0.0, _WIDE))
         return self._op("Or", before, self._op("Greater", at, self._last()))
@@ -84,7 +82,6 @@ class LateAxis:
         return self.body.const(number)
 
     def _numbers(self) -> tuple[str, str, str]:
-        """Length, size and scale as float32 scalars."""
         length = self.body.cast(self._length(), DType.FLOAT32)
         if self.scale is not None:
             scale = self.body.const(self.scale)
@@ -94,7 +91,6 @@ class LateAxis:
         return length, size, self._op("Div", size, self._op("Max", length, self._number(1.0)))
 
     def _length(self) -> str:
-        """The dim in x as an int64 scalar."""
         return self._op("Squeeze", shape_of_dims(self.body, [self.length]))
 
     def _places(self, size: str) -> str:
@@ -104,7 +100,6 @@ class LateAxis:
         return self.body.cast(self._op("Range", zero, count, one), DType.FLOAT32)
 
     def _cropped(self, place: str, last: str, size: str) -> str:
-        """Coordinates in the part of x that roi gives."""
         start, end = self.roi or ("", "")
         one = self._number(1.0)
         middle = self._op("Mul", self._number(0.5), self._op("Add", start, end))

@@ -93,7 +93,6 @@ def _type(tensor: OmTensor) -> str:
 
 
 def _microseconds(seconds: float) -> str:
-    """A time with three digits after the point."""
     return f"{seconds * 1e6:.3f}"
 
 

@@ -58,7 +58,6 @@ class Emulated:
         self.nodes = without_early_roundings(self.nodes, outputs, others, self.on_grid)
 
     def show(self, name: str) -> None:
-        """Make a value of the graph an output."""
         if all(value.name != name for value in self.outputs):
             at = next(index for index, value in enumerate(self.values) if value.name == name)
             self.outputs.append(self.values.pop(at))
@@ -127,25 +126,17 @@ class Emulator:
         return None if found is None else (found.write, found.moves)
 
     def make_body(self, facts: CompiledNode, inputs: dict[int, str], writes: Sequence[str]) -> Body:
-        """An empty body in the graph itself."""
         return Body(facts, inputs, writes, f"{facts.name}/", self._taken)
 
     def initializer(
         self, name: str, dtype: DType, shape: Sequence[int], read: Callable[[], NDArray[Any]]
     ) -> Initializer:
-        """A constant of the package."""
         return Initializer(name, held_dtype(dtype), tuple(shape), read)
 
     def converted(self, made: NDArray[Any]) -> NDArray[Any]:
-        """A constant that an operator has in another form."""
         return made
 
     def emulated(self) -> Emulated:
-        """The model.
-
-        Raises:
-            AtcError: NO_ONNX_FORM for each node that has no form.
-        """
         units = [unit for unit in map(self._unit, range(len(self._description.nodes))) if unit]
         self._sink.raise_errors()
         try:
@@ -201,7 +192,6 @@ class Emulator:
         return names
 
     def _real(self, tensor: int) -> int:
-        """The tensor whose elements, in another storage, `tensor` has."""
         return self._stands_for.get(tensor, tensor)
 
     def _name(self, tensor: int) -> str:
@@ -218,7 +208,6 @@ class Emulator:
         return name
 
     def _unit(self, index: int) -> WrittenOperator | None:
-        """A node of the package as nodes of ONNX; None after a finding, and of a move."""
         node = self._description.nodes[index]
         if self.is_move(node):
             return None
@@ -340,7 +329,6 @@ class Emulator:
                 yield helper.make_node("Identity", [name], [port.name], f"{port.name}/Identity")
 
     def _between(self, made: set[str]) -> Iterator[ValueInfoProto]:
-        """Yield types of the graph's values that are not outputs."""
         outputs = {port.name for port in self._description.outputs}
         for at, name in enumerate(self._names):
             if name in made and name not in outputs:

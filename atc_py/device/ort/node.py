@@ -29,23 +29,15 @@ class CompiledNode(NodeView, frozen=True, kw_only=True):
     unread: frozenset[int] = frozenset()
 
     def has(self, position: int) -> bool:
-        """True if there is an input at `position`."""
         return self.input(position) is not None
 
     def dtype(self, position: int = 0) -> DType:
-        """The dtype of the input at `position`."""
         return self.required(position).dtype
 
     def rank(self, position: int = 0) -> int:
-        """The number of axes of the input at `position`."""
         return self.required(position).rank
 
     def shape(self, position: int = 0) -> tuple[int, ...]:
-        """The dims of the input at `position`.
-
-        Raises:
-            NoFormError: one is open.
-        """
         dims = self.required(position).dims
         if None in dims:
             text = Text("input {name} has open dims")
@@ -79,11 +71,6 @@ class CompiledNode(NodeView, frozen=True, kw_only=True):
         return None if read is None else read()
 
     def data(self, position: int) -> NDArray[Any]:
-        """Data of the input at `position`.
-
-        Raises:
-            NoFormError: they are computed.
-        """
         data = self.constant(position)
         if data is None:
             text = Text("input {name} is computed at run time")

@@ -47,35 +47,28 @@ class _PlainBody(Body):
         self._float = float_
 
     def x(self, position: int = 0) -> str:
-        """The operand as it is."""
         return self.own(position)
 
     def wide(self, value: str) -> str:
-        """The value as it is."""
         return value
 
     def rounded(self, value: str, dtype: DType) -> str:
-        """The value as it is."""
         return value
 
     def cast(self, value: str, dtype: DType) -> str:
-        """A conversion, which of a float to another is none."""
         if dtype in _FLOATS and self.node.dtype() in _FLOATS:
             return value
         return super().cast(value, self._float if dtype in _FLOATS else dtype)
 
     def const(self, values: ArrayLike, dtype: DType = DType.FLOAT32) -> str:
-        """A constant in the network's dtype, where it is a float."""
         return super().const(values, self._float if dtype in _FLOATS else dtype)
 
     def inner(self) -> Body:
-        """A body for a graph inside this one."""
         inner = _PlainBody(self._float, self.node, self.inputs, (), self._prefix, self._others)
         inner._taken, inner._counts = self._taken, self._counts
         return inner
 
     def finish(self, results: Sequence[str], *, rounds: bool) -> None:
-        """Give the results their names."""
         super().finish(results, rounds=False)
 
 
@@ -96,13 +89,11 @@ class _PlainEmulator(Emulator):
         return all(dtype in _FLOATS for dtype in ends)
 
     def write(self, op: str) -> tuple[Write, bool] | None:
-        """The plain form of an operator, or that of its emulation."""
         found = find_emulation(op)
         known = _PLAIN.get(op, None if found is None else found.write)
         return None if known is None else (known, True)
 
     def make_body(self, facts: CompiledNode, inputs: dict[int, str], writes: Sequence[str]) -> Body:
-        """A body without roundings, whose nodes have the names of the network's."""
         names = [origin.name for origin in facts.source.origins]
         prefix = f"{names[-1] if names else facts.name}/"
         if prefix in self._prefixes:
@@ -113,11 +104,9 @@ class _PlainEmulator(Emulator):
     def initializer(
         self, name: str, dtype: DType, shape: Sequence[int], read: Callable[[], NDArray[Any]]
     ) -> Initializer:
-        """A constant, floats in the network's dtype."""
         return super().initializer(name, self._own(dtype), shape, read)
 
     def converted(self, made: NDArray[Any]) -> NDArray[Any]:
-        """A constant in another form, floats in the network's dtype."""
         dtype = DType.from_numpy(made.dtype)
         return made.astype(self._own(dtype).numpy, copy=False)
 
@@ -143,7 +132,6 @@ def _max_pool(body: Body) -> str:
 
 
 def _resize(body: Body) -> str:
-    """Resize with the attributes of the node."""
     node = body.node
     if node.text("coordinate_transformation_mode") == "tf_crop_and_resize":
         found = find_emulation("Resize")

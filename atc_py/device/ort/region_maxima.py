@@ -127,10 +127,8 @@ def _total(body: Body, features: str, images: str, rows: _Side, columns: _Side) 
 
 
 def _down(body: Body, value: str) -> str:
-    """[regions, rows] as [regions, rows, 1]."""
     return body.add("Unsqueeze", value, body.ints(2))
 
 
 def _across(body: Body, value: str) -> str:
-    """[regions, columns] as [regions, 1, columns]."""
     return body.add("Unsqueeze", value, body.ints(1))

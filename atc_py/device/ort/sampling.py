@@ -42,7 +42,6 @@ class SampledAxis:
         return np.asarray(found, np.float32)
 
     def nearest(self, mode: str, nearest_mode: str) -> NDArray[np.int64]:
-        """The element that each result takes."""
         at = self.coordinates(mode).astype(np.float64)
         if nearest_mode == "floor":
             found = np.floor(at)
@@ -68,12 +67,10 @@ class SampledAxis:
         return first, second, np.where(share > 0, share, 0.5)
 
     def outside(self, mode: str) -> NDArray[np.bool_]:
-        """Mask of results that are not in x."""
         at = self.coordinates(mode).astype(np.float64)
         return (at < 0) | (at > self.length - 1)
 
     def _cropped(self, place: Any, last: np.float32) -> Any:
-        """Coordinates in the part of x that roi gives."""
         start, end = (np.float32(each) for each in self.roi)
         if self.resized == 1:
             return np.full_like(place, _HALF * (start + end) * last)

@@ -118,7 +118,6 @@ def _offset(words: NDArray[np.uint64]) -> NDArray[np.float32]:
 
 
 def _halves(words: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """2^-N."""
     return np.ldexp(1.0, -decode_hardware(words).shift)
 
 
@@ -156,6 +155,5 @@ def _offset_nodes(body: Body) -> str:
 
 
 def _halves_nodes(body: Body) -> str:
-    """2^-N; words hold N - 1."""
     powers = body.const(np.ldexp(1.0, -np.arange(1, 17)), DType.FLOAT64)
     return body.add("Gather", powers, _field(body, *_SHIFT))

@@ -50,17 +50,12 @@ class Workspace(threading.local):
     """
 
     def __init__(self, limit: int | None = None) -> None:
-        """Provide scratch memory, not more of it than `limit` bytes for a thread."""
         self._buffers: dict[str, NDArray[np.uint8]] = {}
         self._pool = Pool()
         self._limit = limit
 
     def require(self, nbytes: int, what: Text) -> None:
-        """Refuse `what`, of `nbytes`, before it is made.
-
-        Raises:
-            MemoryError: that is over the limit.
-        """
+        """Refuse `what`, of `nbytes`, before it is made."""
         if self._limit is not None and nbytes > self._limit:
             limit = format_size(self._limit)
             raise MemoryError(
@@ -73,11 +68,7 @@ class Workspace(threading.local):
             )
 
     def take(self, name: str, shape: Shape, dtype: DTypeLike) -> NDArray[Any]:
-        """An array with undefined contents, valid until this thread takes `name` again.
-
-        Raises:
-            MemoryError: all of it would be more than the limit, or the system has no more.
-        """
+        """An array with undefined contents, valid until this thread takes `name` again."""
         wanted = np.dtype(dtype)
         nbytes = element_count(shape) * wanted.itemsize
         buffer = self._buffers.get(name)
@@ -127,16 +118,10 @@ class Call(msgspec.Struct, frozen=True):
         return lambda: value
 
     def finish(self, values: NDArray[Any], part: Part) -> None:
-        """Do now what is left to do to a part of the result."""
         if self.finishing is not None:
             self.finishing(values, part)()
 
     def require_scratch(self, nbytes: int) -> None:
-        """Refuse what numpy itself makes for a moment, beside what the call reads and writes.
-
-        Raises:
-            MemoryError: it does not fit.
-        """
         self.workspace.require(nbytes, Text("scratch memory"))
 
     def rounding(
@@ -152,28 +137,23 @@ class Call(msgspec.Struct, frozen=True):
 
     @property
     def x(self) -> NDArray[Any]:
-        """The first input."""
         return self.input(0)
 
     @property
     def out(self) -> NDArray[Any]:
-        """The first output."""
         return self.outputs[0]
 
     def input(self, position: int) -> NDArray[Any]:
-        """The input at `position`, which the type rule has found present."""
         array = self.inputs[position]
         if array is None:
             raise ValueError(f"input {position} is absent")
         return array
 
     def optional(self, position: int) -> NDArray[Any] | None:
-        """The input at `position`, or None when it is absent."""
         return self.inputs[position] if position < len(self.inputs) else None
 
     @property
     def present(self) -> tuple[NDArray[Any], ...]:
-        """The inputs that are there."""
         return tuple(array for array in self.inputs if array is not None)
 
 
@@ -209,7 +189,6 @@ class Kernel(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Module and line of the function, for messages."""
         return place_of(self.run)
 
 
@@ -247,7 +226,6 @@ find_kernel = KERNELS.get
 
 
 def sequence(launches: Sequence[Launch]) -> Launch:
-    """A launch that does all of `launches`, one after the other."""
     if len(launches) == 1:
         return launches[0]
 
@@ -286,11 +264,7 @@ def split_among_workers(
 def kernel(
     op: str, types: Callable[[NodeView], tuple[TensorFacts, ...]], **traits: Unpack[Traits]
 ) -> Callable[[Callable[[Call], None]], Callable[[Call], None]]:
-    """Register a function as the kernel of target operator `op`; `Kernel` explains the rest.
-
-    Raises:
-        ValueError: another function is registered for `op`.
-    """
+    """Register a function as the kernel of target operator `op`; `Kernel` explains the rest."""
 
     def register(run: Callable[[Call], None]) -> Callable[[Call], None]:
         row = Kernel(op, run, types, **traits)
@@ -319,11 +293,7 @@ class Pool:
         self._piece: NDArray[np.uint8] = np.empty(0, np.uint8)
 
     def take(self, nbytes: int) -> NDArray[Any]:
-        """Bytes with undefined contents, aligned.
-
-        Raises:
-            MemoryError: the system has no more.
-        """
+        """Bytes with undefined contents, aligned."""
         if nbytes + _ALIGNMENT > self._piece.size:
             self._piece = np.empty(self._size(nbytes + _ALIGNMENT), np.uint8)
         skip = -self._piece.ctypes.data % _ALIGNMENT

@@ -8,18 +8,15 @@ from atc_py.text import Text, error_text
 
 
 def same_as_x(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of the first input."""
     return (node.x,)
 
 
 def same_float_as_x(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of the first input, which must be of a float dtype."""
     require_float(node.x)
     return (node.x,)
 
 
 def broadcast(node: NodeView) -> tuple[TensorFacts, ...]:
-    """Two inputs of one dtype, broadcast against each other."""
     one_dtype(node.present)
     try:
         shape = broadcast_shapes(node.required(0).shape, node.required(1).shape)
@@ -29,11 +26,6 @@ def broadcast(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def one_dtype(tensors: Iterable[TensorFacts]) -> None:
-    """Check that `tensors` have one dtype.
-
-    Raises:
-        NodeError: they have several.
-    """
     found = dict.fromkeys(facts.dtype.value for facts in tensors)
     if len(found) > 1:
         raise NodeError(
@@ -42,42 +34,23 @@ def one_dtype(tensors: Iterable[TensorFacts]) -> None:
 
 
 def require_float(facts: TensorFacts) -> None:
-    """Check that a tensor has a float dtype.
-
-    Raises:
-        NodeError: it has another.
-    """
     if not facts.dtype.is_float:
         raise NodeError(Text("the kernel computes floats, found {found}", found=facts.dtype.value))
 
 
 def require_number(facts: TensorFacts) -> None:
-    """Check that a tensor holds floats or integers.
-
-    Raises:
-        NodeError: it holds truth values.
-    """
     if not (facts.dtype.is_float or facts.dtype.is_integer):
         raise NodeError(Text("the kernel computes numbers, found {found}", found=facts.dtype.value))
 
 
 def require_rank(facts: TensorFacts, rank: int, name: str) -> None:
-    """Check that a tensor has a number of axes.
-
-    Raises:
-        NodeError: it has another.
-    """
     if facts.rank != rank:
         text = Text("{name} must have {rank} axes, found {found}")
         raise NodeError(text.with_values(name=name, rank=rank, found=facts))
 
 
 def axes_of(axes: Iterable[int], rank: int) -> tuple[int, ...]:
-    """`axes` counted from the front.
-
-    Raises:
-        NodeError: one is outside the rank, or two are the same.
-    """
+    """`axes` counted from the front."""
     try:
         found = tuple(normalize_axis(axis, rank) for axis in axes)
     except ValueError as error:

@@ -58,7 +58,6 @@ _WORK = 64
 
 
 def _axes(launch: Launch) -> tuple[int, ...]:
-    """The axes that the operator runs along; none named means all of them."""
     attributes, rank = launch.kernel.attributes, len(launch.inputs[0])
     if launch.kernel.op == "LayerNorm":
         return tuple(range(int(attributes["begin_norm_axis"]) % max(1, rank), rank))  # type: ignore[arg-type]
@@ -150,7 +149,6 @@ class _AlongAxes(Family):
         return dtype in _FLOATS | ({DType.INT32, DType.INT64} if kernel.op in _POSITIONS else set())
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """The type that is computed in, and how operands become it."""
         x, y = kernel.inputs[0], kernel.outputs[0]
         return {
             "T": {DType.INT32: "int32_t", DType.INT64: "int64_t"}.get(x.dtype, "float"),
@@ -220,7 +218,6 @@ class _AlongMatrices(_AlongAxes):
     in_blocks = True
 
     def plan(self, launch: Launch) -> Plan:
-        """Take some rows of a column of blocks as a piece."""
         room, buffers = room_of(launch)
         *stack, columns, upper, side, c0 = launch.stored_inputs[0]
         plane = upper * side * c0

@@ -50,7 +50,6 @@ def _chain(source: DType, target: DType) -> tuple[DType, ...]:
 
 
 def _limits(dtype: DType) -> tuple[str, str]:
-    """The smallest and the largest value of an integer dtype, in C++."""
     bits = 8 * dtype.itemsize
     if dtype.value.startswith("u"):
         return "0", f"{2**bits - 1}u" if bits < 64 else f"{2**bits - 1}ull"  # noqa: PLR2004
@@ -62,7 +61,6 @@ class _Casts(ElementwiseFamily):
     """Conversions to another dtype."""
 
     def formula(self, kernel: KernelFacts) -> Formula:
-        """Take the chain of conversions, or the scalar unit where there is none."""
         x, y = kernel.inputs[0], kernel.outputs[0]
         chain = _chain(x.dtype, y.dtype)
         if not chain:

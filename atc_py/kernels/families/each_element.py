@@ -76,7 +76,6 @@ class _Gather(_Elements):
     operators = frozenset({"GatherElements"})
 
     def plan(self, launch: Launch) -> Plan:
-        """Cut the result; each tile of it has a tile of indices."""
         kernel = launch.kernel
         ports = (kernel.inputs[1], kernel.outputs[0])
         tiling = _tiling(launch, ElementFootprint.of([port.dtype for port in ports]))
@@ -113,7 +112,6 @@ class _Scatter(_Elements):
 
 
 def _chunk_length(indices: Shape, footprint: ElementFootprint, capacity: int) -> int:
-    """Updates of a row that are loaded at once, in whole blocks."""
     whole = -(-indices[-1] // footprint.align) * footprint.align
     return max(footprint.align, min(whole, capacity))
 

@@ -32,7 +32,6 @@ class _Functions(ElementwiseFamily):
         super().__init__(form.value, operators_of(form))
 
     def formula(self, kernel: KernelFacts) -> Formula:
-        """Say how a kernel computes: in the dtype, in float32, or on the scalar unit."""
         function, dtype = _function(kernel), kernel.inputs[0].dtype
         compute = compute_type(function, dtype)
         singles = function.operands is Operands.SINGLES
@@ -62,7 +61,6 @@ class _Questions(_Functions):
     """Questions about each element."""
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
-        """Draw numbers, infinities of both signs and NaN."""
         shape = sample.shapes[sample.position] or ()
         drawn = generator.choice(_NUMBERS, element_count(shape))
         return drawn.reshape(shape).astype(sample.dtype.numpy)
@@ -83,11 +81,6 @@ class _Choices(_Functions):
 
 
 def _function(kernel: KernelFacts) -> VectorFunction:
-    """The function that a kernel's operator is.
-
-    Raises:
-        ValueError: its row has none; these families claim no such operator.
-    """
     if kernel.row.vector is None:
         raise ValueError(f"{kernel.op} is not a vector function")
     return kernel.row.vector

@@ -33,7 +33,6 @@ class _Losses(Family):
         return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Values for templates along axes, with the reduction of losses."""
         return {
             "T": "float",
             "bytes": False,
@@ -46,7 +45,6 @@ class _Losses(Family):
         }
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """False: exponentials and sums are rounded on the way."""
         return False
 
     def sums(self, kernel: KernelFacts) -> bool:

@@ -41,13 +41,11 @@ class _MaskedSoftmax(Family):
         return Plan(placed, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """True for 16 and 32 bits of float under a mask of bytes."""
         x, mask = kernel.inputs
         floats = {DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16}
         return x.dtype in floats and mask.dtype is DType.BOOL
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Values for templates along axes: pieces are loaded with their mask."""
         return {
             "T": "float",
             "bytes": False,
@@ -57,7 +55,6 @@ class _MaskedSoftmax(Family):
         }
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """False: exponentials and their shares are rounded."""
         return False
 
 

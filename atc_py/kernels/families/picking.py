@@ -119,7 +119,6 @@ class _Picks(Family):
         return Plan(tiling, tiling.core_num, (Buffer("through", "ub", size),), _bytes_read(launch))
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """True if negative indices count from the end of their axis."""
         return {"negative": bool(kernel.attributes["negative_index_support"])}
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:

@@ -29,7 +29,6 @@ class _Lanes(NamedTuple):
 
     @classmethod
     def of(cls, length: int, c0: int) -> _Lanes:
-        """The blocks of `length` elements."""
         tail = length % c0
         return cls(c0, length // c0, tail, c0 - tail if tail else 0, -(-length // c0))
 

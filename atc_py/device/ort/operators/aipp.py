@@ -97,7 +97,6 @@ def _gathered(body: Body, name: str) -> tuple[int, int, str]:
 
 
 def _lines(body: Body, lines: Sequence[NDArray[np.int64]], side: tuple[int, int]) -> str:
-    """One row or one column of places for each channel."""
     return body.const(np.stack(lines).reshape(len(lines), *side), DType.INT64)
 
 

@@ -57,7 +57,6 @@ def floor_mod(body: Body) -> str:
 
 
 def _is_small(body: Body, x: str) -> str:
-    """True if integers are 1, 0 or -1."""
     above = body.add("Greater", x, number(body, -2))
     return body.add("And", above, body.add("Less", x, number(body, 2)))
 
@@ -156,7 +155,6 @@ def _multiplied(body: Body, base: str, bits: str) -> str:
 
 
 def _any_bit(body: Body, bits: str) -> str:
-    """True if one of the elements of uint64 is not 0."""
     counted = body.cast(body.cast(bits, DType.BOOL), DType.INT64)
     total = body.add("ReduceSum", counted, keepdims=0)
     return body.add("Greater", total, body.const(0, DType.INT64))

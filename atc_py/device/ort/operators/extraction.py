@@ -48,7 +48,6 @@ def _levels(body: Body, sizes: str, count: int) -> str:
 
 
 def _by_level(body: Body, levels: str, corners: str, images: str, scales: Sequence[float]) -> str:
-    """Write the regions of each map, and put them where they belong."""
     node, dtype = body.node, real_of(body)
     pooled = body.ints(node.integer("pooled_height"), node.integer("pooled_width"))
     regions = body.add("Shape", images)

@@ -83,7 +83,6 @@ def _replaced(body: Body) -> str:
 
 
 def _are_distinct(body: Body) -> bool:
-    """True if there is one tuple, or tuples are constants that differ."""
     if body.node.rank(1) == 1:
         return True
     indices = body.node.constant(1)
@@ -177,6 +176,5 @@ def _found(body: Body) -> str:
 
 
 def _wide(body: Body, position: int) -> str:
-    """Indices as int64."""
     value = body.own(position)
     return value if body.node.dtype(position) is DType.INT64 else body.cast(value, DType.INT64)

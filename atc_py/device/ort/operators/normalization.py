@@ -169,7 +169,6 @@ def _root(body: Body, squares: str) -> str:
 
 
 def _has_elements(body: Body, axes: Sequence[int]) -> bool:
-    """True if no dim of x among `axes` is known to be 0."""
     return all(body.node.required(0).dims[axis] != 0 for axis in axes)
 
 

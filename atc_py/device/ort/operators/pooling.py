@@ -21,7 +21,6 @@ def _is_empty(body: Body) -> bool:
 
 
 def _of_nothing(pool: SlidingPool, values: NDArray[np.float64]) -> str:
-    """A result all of whose windows see padding alone."""
     body = pool.body
     windows = [axis.windows(ceil=pool.ceil) for axis in pool.axes]
     if None in windows:
@@ -100,7 +99,6 @@ def avg_pool(body: Body) -> str:
 
 
 def _global_average(body: Body, x: str, override: int) -> str:
-    """Write the mean of each map, or the sum of it by `override`."""
     if not override:
         return reduced(body, "ReduceMean", x, SPATIAL)
     return body.add("Div", reduced(body, "ReduceSum", x, SPATIAL), number(body, override))

@@ -43,7 +43,6 @@ def _factors(body: Body, compute: DType) -> list[str]:
 
 
 def _held(value: float, compute: DType) -> np.float32:
-    """An attribute as it is held in float16 or float32."""
     with np.errstate(over="ignore"):
         held: np.float32 = np.float32(np.float16(value) if compute is F16 else value)
     return held

@@ -136,7 +136,6 @@ def global_lp_pool(body: Body) -> str:
 
 
 def _position(body: Body, which: str) -> str:
-    """Write where the first of the largest or smallest elements is."""
     axis = body.node.integer("dimension") % body.node.rank()
     found = arg_of(body, which, body.x(), axis, keep=False)
     return body.cast(found, body.node.outputs[0].dtype)

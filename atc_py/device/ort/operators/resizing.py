@@ -64,7 +64,6 @@ def _mode(body: Body) -> str:
 
 
 def _axes(body: Body) -> list[Axis]:
-    """The axes that are resized, the last one first."""
     crops = _mode(body) == _CROPS
     to_size = body.node.op in RESIZES_TO_SIZE
     numbers = range(_IMAGE_AXES if to_size else 0, body.node.rank())
@@ -89,7 +88,6 @@ def _axis(body: Body, number: int) -> Axis:
 
 
 def _size(body: Body, number: int) -> int:
-    """The dim of an axis of the result."""
     node = body.node
     to_size = node.op in RESIZES_TO_SIZE
     return int(node.data(1)[number - _IMAGE_AXES] if to_size else node.data(_SIZES)[number])

@@ -38,7 +38,6 @@ def running_sum(body: Body) -> str:
 
 
 def _running(body: Body, axis: str) -> str:
-    """Running sums; integers wrap around."""
     value, dtype = body.x(), body.node.dtype()
     narrow = dtype.is_integer and dtype not in _SUMMED
     if narrow:

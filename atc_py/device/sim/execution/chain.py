@@ -116,7 +116,6 @@ class _Link(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def is_bound(self) -> bool:
-        """True if it holds values to other numbers of their dtype."""
         first, *bounds = self.operands or (0,)
         return self.node.op in _BOUNDS and first is None and None not in bounds
 
@@ -155,7 +154,6 @@ class _Chain(msgspec.Struct, frozen=True):
         self.bind(call)()
 
     def bind(self, call: Call) -> Launch:
-        """A launch that does as `run` does, over and over."""
         out = call.out.reshape(self.node.outputs[0].shape)
         finishing = partial(self._finishing, call)
         head = Call(
@@ -235,7 +233,6 @@ def _one_worker() -> Workers:
 
 
 def _operand(array: NDArray[Any], values: NDArray[Any], part: Part) -> NDArray[Any]:
-    """Another operand's elements for a part: its own part, or the repeated elements."""
     shape, index = part
     if array.size == 1:
         return array.reshape(-1)

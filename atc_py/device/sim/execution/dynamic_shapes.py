@@ -32,36 +32,24 @@ def typed_by_inputs(step: Step, inputs: Sequence[NDArray[Any] | None]) -> NodeVi
 
 
 def types_in_run(step: Step, node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of the results of a late step, as its kernel's rule gives them.
-
-    Raises:
-        NodeError: the inputs do not go together, or make something else than the model declares.
-    """
     types = step.kernel.types(node)
     _hold(types, node.outputs)
     return types
 
 
 def empty_results(types: tuple[TensorFacts, ...]) -> tuple[NDArray[Any], ...]:
-    """Arrays for the results of a late step, of their types in this run."""
     return tuple(np.empty(facts.shape, carrier_dtype(facts.dtype)) for facts in types)
 
 
 def held_results(
     arrays: tuple[NDArray[Any], ...], declared: tuple[TensorFacts, ...]
 ) -> tuple[NDArray[Any], ...]:
-    """Results that a kernel made anew.
-
-    Raises:
-        NodeError: they have other dims than the model declares.
-    """
     pairs = zip(arrays, declared, strict=True)
     _hold(tuple(TensorFacts(facts.dtype, array.shape) for array, facts in pairs), declared)
     return arrays
 
 
 def _hold(found: tuple[TensorFacts, ...], declared: tuple[TensorFacts, ...]) -> None:
-    """Refuse types that the model does not admit."""
     admitted = len(found) == len(declared) and all(
         wanted.admits(facts) for wanted, facts in zip(declared, found, strict=True)
     )
@@ -72,11 +60,6 @@ def _hold(found: tuple[TensorFacts, ...], declared: tuple[TensorFacts, ...]) -> 
 
 
 def read_feeds(program: Program, inputs: Mapping[str, NDArray[Any]]) -> dict[int, NDArray[Any]]:
-    """Carriers of the model's inputs, by position of their tensors.
-
-    Raises:
-        AtcError: MISSING_RUN_INPUT and BAD_RUN_INPUT, all findings at once.
-    """
     types = {name: program.tensors[tensor] for name, tensor in program.inputs.items()}
     check_feeds({name: (facts.dtype, facts.dims) for name, facts in types.items()}, inputs)
     return {

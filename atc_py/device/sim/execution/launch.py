@@ -18,7 +18,6 @@ Cost: TypeAlias = "tuple[float, list[int]]"
 
 
 def is_dead(step: Step, inputs: Sequence[NDArray[Any] | None]) -> bool:
-    """True if an input of a step is dead in this run, or all inputs of one that joins."""
     there = [tensor >= 0 for tensor in step.inputs]
     alive = [array is not None for array in inputs]
     return alive != there and not (step.kernel.joins and any(alive))
@@ -50,7 +49,6 @@ def bound(kernel: Kernel, call: Call) -> Launch:
 
 
 def failure_of(step: Step, error: Exception) -> AtcError:
-    """The error of a step as DEVICE_MEMORY or DEVICE_FAILED with the node."""
     if isinstance(error, AtcError):
         return error
     if isinstance(error, MemoryError):
@@ -84,5 +82,4 @@ def profile_of(steps: Sequence[Step], costs: Sequence[Cost]) -> tuple[NodeProfil
 
 
 def _output_bytes(outputs: Sequence[TensorFacts], sizes: Sequence[int]) -> int:
-    """Bytes of results with `sizes` elements in the dtypes that the model declares."""
     return sum(size * facts.dtype.itemsize for size, facts in zip(sizes, outputs, strict=True))

@@ -34,14 +34,12 @@ class Step(msgspec.Struct, frozen=True):
         )
 
     def reading(self, inputs: tuple[int, ...]) -> Step:
-        """This step with other inputs, of the same types."""
         return Step(
             self.index, self.node, self.kernel, inputs, self.outputs, self.is_late, self.frees
         )
 
     @property
     def place(self) -> Place:
-        """The place of a finding about this node."""
         return Place(node=self.index, node_name=self.node.name, op_type=self.node.op)
 
 
@@ -119,7 +117,6 @@ def settled(program: Program, passing: Iterable[int] = ()) -> frozenset[int]:
 def plan_memory(
     steps: Sequence[Step], tensors: Sequence[TensorFacts], outputs: Iterable[int]
 ) -> SlotPlan:
-    """Give every tensor that `steps` compute a slot; `outputs` keep theirs to the end."""
     return _Planner(steps, tensors, outputs).plan()
 
 
@@ -149,7 +146,6 @@ class _Planner:
         self._uses.update(self._root[tensor] for tensor in outputs)
 
     def plan(self) -> SlotPlan:
-        """Place the outputs of each step, then free what nobody needs after it."""
         for step in self._steps:
             if not step.kernel.alias and not step.is_late:
                 self._place(step)
@@ -165,7 +161,6 @@ class _Planner:
         return [self._root[tensor] for tensor in step.inputs if tensor >= 0]
 
     def _place(self, step: Step) -> None:
-        """Find a slot for each output of a step; the first may have an input's."""
         donor = self._donor(step) if step.kernel.in_place else None
         for tensor in step.outputs:
             slot = self._take(self._nbytes(tensor)) if donor is None else self._held.pop(donor)

@@ -101,7 +101,6 @@ class SimModel:
 
     @property
     def profile(self) -> tuple[NodeProfile, ...]:
-        """Costs of each node in the last complete run, in their order; empty before the first."""
         return profile_of(self._program.steps, self._costs)
 
     def _output(self, name: str, tensor: int, values: Values) -> NDArray[Any]:
@@ -117,7 +116,6 @@ class SimModel:
         return Workers()
 
     def close(self) -> None:
-        """Let the workers go, if any came."""
         if "_workers" in self.__dict__:
             self._workers.close()
 
@@ -155,7 +153,6 @@ class SimModel:
         values: Values,
         observe: Callable[[int, NDArray[Any]], None] | None,
     ) -> Cost:
-        """Launch a step, show its results, and free tensors that are not read after it."""
         seconds = _timed(step, partial(self._launch, step, values))
         made = [values[tensor] for tensor in step.outputs]
         if observe is not None:
@@ -263,7 +260,6 @@ class SimModel:
         return carrier
 
     def _pass(self, tensor: int) -> None:
-        """Bring a passing constant to its place, unless it is there still."""
         place = self._passed[self._passing[tensor]]
         if place.tensor != tensor:
             self._convert(self._program.constants[tensor], self._carriers[tensor])
@@ -280,7 +276,6 @@ class SimModel:
         release_pages(data)
 
     def _result(self, tensor: int) -> NDArray[Any]:
-        """The array for a tensor in the slot that the memory plan gives it."""
         if tensor not in self._results:
             facts = self._program.tensors[tensor]
             dtype = carrier_dtype(facts.dtype)
@@ -290,7 +285,6 @@ class SimModel:
         return self._results[tensor]
 
     def _slot(self, index: int) -> NDArray[np.uint8]:
-        """Memory of a slot, aligned, taken from the system at its first use."""
         if index not in self._slots:
             self._slots[index] = self._pool.take(self._program.memory.slots[index])
         return self._slots[index]
@@ -309,7 +303,6 @@ class _Passed:
 
     @cached_property
     def memory(self) -> NDArray[np.uint8]:
-        """Its bytes, taken from the system at the first use."""
         return np.empty(self._size, np.uint8)
 
 
@@ -322,11 +315,6 @@ def _converted(program: Program, passing: Container[int]) -> Iterator[int]:
 
 
 def _timed(step: Step, launch: Launch) -> float:
-    """Launch a step and return how many seconds it took.
-
-    Raises:
-        AtcError: DEVICE_MEMORY or DEVICE_FAILED with the node, whatever the kernel raised.
-    """
     start = perf_counter()
     try:
         launch()

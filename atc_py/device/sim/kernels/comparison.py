@@ -13,13 +13,11 @@ from atc_py.text import Text, error_text
 
 
 def _comparison_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """Two inputs of one dtype, broadcast against each other, give bools."""
     (facts,) = broadcast(node)
     return (TensorFacts(DType.BOOL, facts.shape),)
 
 
 def _ordered_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of `_comparison_types`, without bools, which have no order."""
     if node.x.dtype is DType.BOOL:
         raise NodeError(Text("bools cannot be ordered"))
     return _comparison_types(node)
@@ -31,7 +29,6 @@ def _test_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _logic_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """Bools, broadcast against each other where there are two."""
     for facts in node.present:
         _require_bool(facts)
     return broadcast(node) if len(node.inputs) > 1 else (node.x,)
@@ -43,7 +40,6 @@ def _require_bool(facts: TensorFacts) -> None:
 
 
 def _integer_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """Integers of one dtype, broadcast against each other where there are two."""
     for facts in node.present:
         if not facts.dtype.is_integer:
             text = Text("the kernel computes integers, found {found}")
@@ -88,7 +84,6 @@ _declare("RightShift", np.right_shift, _integer_types, in_place=True)
 
 
 def _select_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """A condition and two inputs of one dtype, broadcast together."""
     _require_bool(node.x)
     then = node.required(1)
     one_dtype((then, node.required(2)))

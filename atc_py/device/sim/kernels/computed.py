@@ -26,7 +26,6 @@ _STRIDES = 4
 
 
 def _numbers(node: NodeView, position: int) -> tuple[int, ...]:
-    """The numbers of an input."""
     numbers = node.numbers_of(position, Text("input {at}", at=position))
     if numbers.dtype.kind not in "iu":
         text = Text("input {position} must hold integers, found {found}")
@@ -70,7 +69,6 @@ def _slice(node: NodeView) -> Mapping[str, AttributeValue]:
 
 
 def _pad(node: NodeView) -> Mapping[str, AttributeValue]:
-    """Borders, (before, after) of each axis."""
     paddings = _numbers(node, 1)
     if len(paddings) != 2 * node.x.rank:
         text = Text("paddings must have {n} numbers, found {found}")
@@ -135,7 +133,6 @@ class _Form:
         return self.kernel.types(self.node(node))
 
     def run(self, call: Call) -> None:
-        """Run it in place of `call`'s operator."""
         inputs = tuple(call.inputs[position] for position in self.kept)
         self.kernel.run(replace(call, node=self.node(call.node), inputs=inputs))
 

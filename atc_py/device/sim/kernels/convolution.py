@@ -63,7 +63,6 @@ _SHORT = 24
 
 
 def _convolution_types(node: NodeView, groups: int) -> tuple[TensorFacts, ...]:
-    """N, output channels of the filter, and as many windows as fit."""
     x, weights, dtype = convolution_operands(node)
     batch, channels, height, width = x.shape
     filters, depth = weights.shape[:2]
@@ -80,13 +79,11 @@ def _conv2d_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _depthwise_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of a convolution of which every input channel is a group."""
     convolution_operands(node)
     return _convolution_types(node, node.x.shape[1])
 
 
 def _bind(call: Call, groups: int | None = None) -> Launch:
-    """A launch that convolves image by image; `groups` of None means the attribute's."""
     return with_hf32(call, partial(_bound, groups=groups))
 
 
@@ -121,7 +118,6 @@ def depthwise_conv2d(call: Call) -> None:
 
 
 def _image(call: Call, groups: int, at: int) -> Launch:
-    """A launch that unrolls and multiplies an image, then adds the bias to each part."""
     out, window, image = call.out, filter_window(call.node), call.x[at]
     batch, _, height, width = out.shape
     depth = call.input(1).shape[1]
@@ -145,7 +141,6 @@ def _image(call: Call, groups: int, at: int) -> Launch:
 
 
 def _channelwise(call: Call, window: Window, at: int) -> Launch:
-    """A launch that convolves one image of which every channel is a group."""
     bias = call.optional(2)
 
     def finish(values: NDArray[Any], filters: slice) -> Launch:
@@ -205,7 +200,6 @@ class _Product(msgspec.Struct, frozen=True):
         return taps.flags.c_contiguous and taps.dtype != np.int8
 
     def _split(self, total: int, products: int, part: Callable[[int, int], Launch]) -> Launch:
-        """Share `products` multiplications, which are in `total` pieces."""
         least = -(-total * PRODUCTS_AT_ONCE // max(products, 1))
         return split_among_workers(self.call.workers, total, part, least)
 
@@ -223,7 +217,6 @@ class _Product(msgspec.Struct, frozen=True):
     def _rows(
         self, groups: slice, blocks: Sequence[tuple[int, int]], start: int, stop: int
     ) -> Launch:
-        """A launch that computes some blocks of rows of the maps of `groups`."""
         width = self.taps.shape[5]
         launches: list[Launch] = []
         for row, last in blocks[start:stop]:

@@ -24,7 +24,6 @@ _AT_ONCE = 1 << 20
 
 
 def _broadcast(*shapes: Shape) -> Shape:
-    """The shape that `shapes` broadcast to."""
     try:
         return broadcast_shapes(*shapes)
     except ValueError as error:
@@ -32,7 +31,6 @@ def _broadcast(*shapes: Shape) -> Shape:
 
 
 def _addcmul_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """Inputs of one dtype, broadcast against each other."""
     one_dtype(node.present)
     shapes = [facts.shape for facts in node.present]
     return (TensorFacts(node.x.dtype, _broadcast(*shapes)),)
@@ -140,7 +138,6 @@ def _bag_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _check_bag_inputs(node: NodeView) -> None:
-    """Check that indices, offsets and weights of samples go together."""
     indices, offsets, factors = node.required(1), node.input(2), node.input(3)
     require_rank(indices, 2 if offsets is None else 1, "indices")
     if offsets is not None:
@@ -158,11 +155,7 @@ def _check_bag_inputs(node: NodeView) -> None:
 
 @kernel("EmbeddingBag", _bag_types)
 def embedding_bag(call: Call) -> None:
-    """Reduce rows of the table over each bag to the sum, the mean or the largest.
-
-    Raises:
-        ValueError: an index is not in the table, or offsets do not rise from 0 within the list.
-    """
+    """Reduce rows of the table over each bag to the sum, the mean or the largest."""
     table, indices, mode = call.x, call.input(1).reshape(-1), call.node.text("mode")
     bounds = _bag_bounds(call, len(indices))
     used = indices[: bounds[-1]]
@@ -182,7 +175,6 @@ def embedding_bag(call: Call) -> None:
 
 
 def _bag_bounds(call: Call, total: int) -> NDArray[np.int64]:
-    """Start of each bag, and the end of the last."""
     offsets, count = call.optional(2), len(call.out)
     if offsets is None:
         return np.arange(count + 1) * (total // max(count, 1))

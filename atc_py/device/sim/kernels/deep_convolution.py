@@ -35,7 +35,6 @@ _COLUMNS = 512 * 1024
 
 
 def _convolution_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """N, output channels of the filter, and as many windows as fit."""
     x, weights, dtype = convolution_operands(node, VOLUME_RANK)
     groups, (filters, depth) = node.integer("groups"), weights.shape[:2]
     if groups < 1 or x.shape[1] != groups * depth or filters % groups:
@@ -200,7 +199,6 @@ class _SpreadSlices:
     filters: NDArray[Any]  # [kd, groups, filters of a group, kh, kw, channels of a group]
 
     def fill(self, image: int, place: int) -> None:
-        """Sum up what falls on one slice, then add the bias."""
         call, (_, groups, filters) = self.call, self.filters.shape[:3]
         height, width = call.out.shape[3:]
         sums = call.workspace.take("sums", (groups, filters, height, width), call.out.dtype)

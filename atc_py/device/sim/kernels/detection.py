@@ -24,7 +24,6 @@ _AS_GIVEN, _HALF_PIXEL = 0, 2
 
 
 def _region_types(node: NodeView, pooled: tuple[int, int]) -> tuple[TensorFacts, ...]:
-    """A map of the pooled size for each row of the second input."""
     x, rois = node.x, node.required(1)
     require_float(x)
     one_dtype((x, rois))
@@ -42,7 +41,6 @@ def _region_types(node: NodeView, pooled: tuple[int, int]) -> tuple[TensorFacts,
 
 
 def _align_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of `_region_types`; regions are as given or moved by half a pixel."""
     if node.integer("roi_end_mode") not in {_AS_GIVEN, _HALF_PIXEL}:
         found = node.integer("roi_end_mode")
         text = Text("roi_end_mode must be {one} or {other}, found {found}")
@@ -164,18 +162,13 @@ def _suppression_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _all_chosen(call: Call) -> tuple[Array, ...]:
-    """As many rows as boxes were found."""
     _suppression_types(call.node)
     return (np.array(_chosen(call), np.int32).reshape(-1, 3),)
 
 
 @kernel("NonMaxSuppressionV7", _suppression_types, results=_all_chosen)
 def non_max_suppression(call: Call) -> None:
-    """Compute `_chosen`; rows after those that were found are -1.
-
-    Raises:
-        ValueError: more boxes were found than the result has rows.
-    """
+    """Compute `_chosen`; rows after those that were found are -1."""
     found = _chosen(call)
     if len(found) > len(call.out):
         text = Text("{found} boxes were found, but the model declares room for {declared}")
@@ -202,13 +195,11 @@ def _chosen(call: Call) -> list[tuple[int, int, int]]:
 
 
 def _number(call: Call, position: int, default: float) -> float:
-    """The one element of an input, `default` when it is absent."""
     number = _optional_number(call, position)
     return default if number is None else number
 
 
 def _optional_number(call: Call, position: int) -> Any:
-    """The one element of an input in its own type, or None when it is absent."""
     array = call.optional(position)
     return None if array is None else array.reshape(-1)[0]
 

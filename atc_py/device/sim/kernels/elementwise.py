@@ -142,7 +142,6 @@ def relu(call: Call) -> None:
 
 
 def _clip_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; the bounds are single elements of x's dtype."""
     one_dtype(node.present)
     for position, name in ((1, "clip_value_min"), (2, "clip_value_max")):
         if node.required(position).elements != 1:
@@ -173,7 +172,6 @@ def _bounding(choose: np.ufunc, x: NDArray[Any], row: NDArray[Any], out: NDArray
 
 
 def _expand_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape that x has together with `shape`."""
     try:
         shape = broadcast_shapes(node.x.shape, node.integers("shape"))
     except ValueError as error:
@@ -192,7 +190,6 @@ def _cast_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _bind_cast(call: Call) -> Launch:
-    """A launch that converts, with scratch memory for float32 to 16 bits."""
     source, target = call.node.x.dtype, call.node.outputs[0].dtype
     if is_rounded(target) and source is not target and call.x.dtype == np.float32:
         return call.rounding(call.out, target, source=call.x)

@@ -20,7 +20,6 @@ Array = NDArray[Any]
 
 
 def _extractor_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """A map of the pooled size for each region; maps differ in height and width alone."""
     rois, *maps = node.present
     require_float(rois)
     one_dtype(node.present)
@@ -93,7 +92,6 @@ def _placed(images: Array, starts: Array, sizes: Array, *, aligned: bool) -> Reg
 
 
 def _classes_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """Boxes, scores and classes of `max_total_size` boxes an image, and their count."""
     boxes, scores = node.x, node.required(1)
     require_float(boxes)
     require_rank(boxes, 4, "boxes")
@@ -143,7 +141,6 @@ def batch_multi_class_nms(call: Call) -> None:
 
 
 def _best_of_image(call: Call, image: int, boxes: Array) -> tuple[Array, Array, Array]:
-    """Boxes, scores and classes that suppression leaves, class by class."""
     node, scores = call.node, call.input(1)[image]
     count = len(boxes)
     valid = call.optional(3)

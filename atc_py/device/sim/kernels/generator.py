@@ -99,11 +99,7 @@ def _counted(call: Call) -> tuple[NDArray[Any], ...]:
 
 @kernel("Range", _range_types, results=_counted)
 def count_up(call: Call) -> None:
-    """Compute `y[i] = start + i * delta`, with max(ceil((limit - start) / delta), 0) elements.
-
-    Raises:
-        ValueError: that is not the number of elements that the model declares.
-    """
+    """Compute `y[i] = start + i * delta`, with max(ceil((limit - start) / delta), 0) elements."""
     length = _length(call)
     if length != call.out.size:
         text = Text("the range has {n} elements, the model says {declared}")

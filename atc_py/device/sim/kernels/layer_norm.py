@@ -25,7 +25,6 @@ Rows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], list[Launch]]
 
 
 def _hold_parameters(node: NodeView, axis: int, names: tuple[str, ...]) -> None:
-    """Require parameters to have the shape of x from `axis` on, and one dtype."""
     require_float(node.x)
     for position, name in enumerate(names, start=1):
         facts = node.required(position)
@@ -48,7 +47,6 @@ def _bind(call: Call, formula: Callable[..., Launch]) -> Launch:
 
 
 def _layer_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; gamma and beta are as x from the first normalized axis on."""
     first, parameters = node.integer("begin_norm_axis"), node.integer("begin_params_axis")
     (axis,) = axes_of((first,), node.x.rank)
     if axes_of((parameters,), node.x.rank) != (axis,):
@@ -80,7 +78,6 @@ def _layer_norm(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> Launch:
 
 
 def _with_statistics(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> None:
-    """Normalize all rows at once, and keep their means and variances."""
     if not call.x.size:
         return
     x, out = (each.reshape(-1, gamma.size) for each in (call.x, call.out))
@@ -113,7 +110,6 @@ _CHANNEL_AXES = 2
 
 
 def _instance_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; gamma and beta have one element per channel."""
     require_float(node.x)
     one_dtype(node.present)
     if node.op == "InstanceNorm":
@@ -138,7 +134,6 @@ def instance_norm(call: Call) -> None:
 
 
 def _group_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x, whose channels are so many groups of equal length."""
     types, groups = _instance_norm_types(node), node.integer("num_groups")
     if groups < 1 or node.x.shape[1] % groups:
         text = Text("num_groups must divide {channels} channels, found {found}")
@@ -173,7 +168,6 @@ def _normalize_groups(call: Call, groups: int, epsilon: float) -> None:
 
 
 def _rms_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; gamma is as the last axes of x, which are normalized."""
     rank = node.required(1).rank
     one_dtype(node.present)
     _hold_parameters(node, node.x.rank - rank, ("gamma",))
@@ -217,7 +211,6 @@ def _scaling(
 
 
 def _means(rows: NDArray[Any], means: NDArray[Any]) -> list[Launch]:
-    """Launches that fill `means` [rows, 1]."""
     count = np.array(rows.shape[1], rows.dtype)
     return [summing(rows, means), partial(np.divide, means, count, means)]
 

@@ -16,7 +16,6 @@ _CLASSES = 1
 
 
 def _loss_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of the loss and of the logarithms; labels are as scores without classes."""
     scores, labels, weights = node.x, node.required(1), node.input(2)
     require_float(scores)
     if scores.rank <= _CLASSES:

@@ -63,7 +63,6 @@ def _product(node: NodeView, turn: str) -> TensorFacts:
 
 
 def _matmul_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of `_product`, of single matrices."""
     require_rank(node.x, _MATRIX, "x1")
     require_rank(node.required(1), _MATRIX, "x2")
     return (_product(node, "transpose"),)
@@ -74,7 +73,6 @@ def _batch_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _bind(call: Call, turn: str) -> Launch:
-    """A launch that multiplies, in HF32 where the node asks for it."""
     return with_hf32(call, partial(_bound, turn=turn))
 
 
@@ -125,7 +123,6 @@ def batch_matmul(call: Call) -> None:
 
 
 def _products(call: Call, left: NDArray[Any], right: NDArray[Any], terms: int) -> Launch:
-    """A launch that computes all products, split among workers along one axis."""
     out = call.out
     axis, block = _shared_axis(out.shape)
     pieces = max(1, out.shape[axis] // block)
@@ -212,7 +209,6 @@ def _cut(array: NDArray[Any], axis: int, piece: slice) -> NDArray[Any]:
 
 
 def _determinant_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x without its last two axes, which are equally long."""
     x = node.x
     require_float(x)
     if x.rank < _MATRIX or x.shape[-1] != x.shape[-2]:

@@ -54,7 +54,6 @@ def reshape(call: Call) -> None:
 
 
 def _flatten_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """A matrix: the axes before `axis`, and the others."""
     axis, rank = node.integer("axis"), node.x.rank
     if not -rank <= axis <= rank:
         text = Text("axis must be in [{low}, {high}], found {found}")
@@ -70,7 +69,6 @@ def flatten(call: Call) -> None:
 
 
 def _unsqueeze_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x with dims of 1 at the axes, which count in the output."""
     given = node.integers("axes")
     rank = node.x.rank + len(given)
     axes = axes_of(given, rank)
@@ -85,7 +83,6 @@ def unsqueeze(call: Call) -> None:
 
 
 def _concat_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The first input's shape with the dims of all along concat_dim."""
     first, count = node.x, node.integer("N")
     if len(node.present) != count or len(node.inputs) != count:
         text = Text("N is {n}, but there are {inputs} inputs")
@@ -266,7 +263,6 @@ def _inside(places: NDArray[np.int64], dim: int, mode: str) -> NDArray[np.int64]
 
 
 def _pad_constant(call: Call, borders: list[tuple[int, int]]) -> None:
-    """Fill, then copy what of x is left between the borders."""
     dtype = call.node.x.dtype
     value = np.asarray(call.node.number("constant_values")).astype(dtype.numpy)
     call.out[...] = to_carrier(value, dtype)
@@ -280,7 +276,6 @@ def _pad_constant(call: Call, borders: list[tuple[int, int]]) -> None:
 
 
 def _squeeze_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x without the given axes, or all axes, of size 1."""
     shape = node.x.shape
     ones = {axis for axis, dim in enumerate(shape) if dim == 1}
     axes = set(axes_of(node.integers("axis"), node.x.rank)) or ones
@@ -319,7 +314,6 @@ _FORMATS = {form.value: form for form in Format}
 
 
 def _trans_data_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The input's type; the formats differ, and at least one is a blocked one."""
     node.expect("src_subformat", 0)
     node.expect("dst_subformat", 0)
     names = [node.text(name) for name in ("src_format", "dst_format")]

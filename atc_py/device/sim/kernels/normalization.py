@@ -17,7 +17,6 @@ _LEAST_RANK = 2
 
 
 def _batch_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; scale, offset, mean and variance have one element per channel."""
     x = node.x
     require_float(x)
     if x.rank < _LEAST_RANK:
@@ -32,7 +31,6 @@ def _batch_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _inference_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of `_batch_norm_types`; training is not supported on this device."""
     node.expect("is_training", allowed=False)
     node.expect("data_format", "NCHW")
     return _batch_norm_types(node)
@@ -50,7 +48,6 @@ def bn_infer(call: Call) -> None:
 
 
 def _folded_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; its summand and its factor have one element per channel, on axis 1."""
     x = node.x
     require_float(x)
     if x.rank < _LEAST_RANK:
@@ -112,7 +109,6 @@ def lrn(call: Call) -> None:
 
 
 def _softmax_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x; half_to_float makes float16 float32."""
     x = node.x
     require_float(x)
     axes_of(node.integers("axes"), x.rank)
@@ -132,14 +128,12 @@ def softmax(call: Call) -> None:
 
 
 def _along_axes(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; every axis of the attribute exists."""
     require_float(node.x)
     axes_of(node.integers("axes"), node.x.rank)
     return (node.x,)
 
 
 def _along_axis(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; the axis of the attribute exists."""
     require_float(node.x)
     axes_of((node.integer("axis"),), node.x.rank)
     return (node.x,)
@@ -167,7 +161,6 @@ def hardmax(call: Call) -> None:
 
 
 def _lp_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of `_along_axis`; p is 1 or 2."""
     if node.integer("p") not in {1, 2}:
         raise NodeError(Text("p must be 1 or 2, found {found}", found=node.integer("p")))
     return _along_axis(node)
@@ -201,7 +194,6 @@ _LOWEST = np.finfo(np.float32).min
 
 
 def _types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; the mask is bool and broadcast to x; no mask is made here."""
     x, mask = node.x, node.required(1)
     require_float(x)
     node.expect("fixed_triu_mask", allowed=False)

@@ -56,7 +56,6 @@ def _window(node: NodeView) -> Window:
 
 
 def _same(axis: Axis, dim: int) -> Axis:
-    """`axis` padded to dim / stride windows, rounded up; odd padding comes after."""
     windows = -(-dim // axis.stride)
     missing = max(0, axis.covered(windows) - dim)
     before = missing // 2
@@ -64,7 +63,6 @@ def _same(axis: Axis, dim: int) -> Axis:
 
 
 def _pool_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """N, C, and as many windows as fit."""
     x = node.x
     require_float(x)
     require_rank(x, 4, "x")
@@ -102,7 +100,6 @@ def avg_pool(call: Call) -> None:
 
 
 def _sliding(call: Call, combine: np.ufunc, fill: float) -> Launch:
-    """A launch that combines the elements under each window, by rows, then columns."""
     window = _window(call.node)
     height, width = call.x.shape[2:]
     outputs = (call.out.shape[2], call.out.shape[3])
@@ -185,7 +182,6 @@ def _counts(call: Call) -> NDArray[Any]:
 
 
 def _covered(axis: Axis, dim: int, outputs: int, *, exclusive: bool) -> NDArray[np.int64]:
-    """Number of counted elements under each of `outputs` windows."""
     low, high = (0, dim) if exclusive else (-axis.before, dim + axis.after)
     starts = np.arange(outputs) * axis.stride - axis.before
     places = starts[:, None] + np.arange(axis.size) * axis.dilation

@@ -35,7 +35,6 @@ _LAYERS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, Tru
 
 
 def _check_operands(node: NodeView, lengths: int, wanted: Mapping[int, Shape]) -> None:
-    """Check that operands have one float dtype, lengths int32, and all fitting shapes."""
     require_float(node.x)
     others = (facts for position, facts in enumerate(node.inputs) if position != lengths and facts)
     one_dtype(others)
@@ -51,7 +50,6 @@ def _check_operands(node: NodeView, lengths: int, wanted: Mapping[int, Shape]) -
 
 
 def _expect_one_direction(node: NodeView) -> None:
-    """Check that the kernel supports the attributes that AI Core layers share."""
     for name, value in (
         ("cell_depth", 1), ("keep_prob", 1.0), ("cell_clip", -1.0), ("num_proj", 0),
         ("time_major", True), ("activation", "tanh"),

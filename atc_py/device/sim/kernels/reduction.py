@@ -78,7 +78,6 @@ def _large_roots(x: Words, add_up: Callable[[Words], Words]) -> Words:
 def _reduced(
     node: NodeView, axes_name: str = "axes", keep_name: str = "keep_dims"
 ) -> tuple[TensorFacts, ...]:
-    """The shape of x without the axes, or with size 1 there."""
     x = node.x
     axes = axes_of(node.integers(axes_name), x.rank)
     keep = node.flag(keep_name)
@@ -88,7 +87,6 @@ def _reduced(
 
 
 def _mean_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of `_reduced`, of floats."""
     require_float(node.x)
     return _reduced(node)
 
@@ -99,7 +97,6 @@ def _number_types(node: NodeView, axes_name: str = "axes") -> tuple[TensorFacts,
 
 
 def _norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of `_reduced`, of numbers; p is 1 or 2."""
     require_number(node.x)
     if node.integer("p") not in {1, 2}:
         raise NodeError(Text("p must be 1 or 2, found {found}", found=node.integer("p")))
@@ -166,7 +163,6 @@ def reduce_min(call: Call) -> None:
 
 
 def _bounds(x: NDArray[Any]) -> tuple[Any, Any]:
-    """The least and the largest value of x's dtype, infinities included."""
     if x.dtype.kind == "b":
         return False, True
     if x.dtype.kind == "f":
@@ -205,7 +201,6 @@ def lp_norm(call: Call) -> None:
 
 
 def _log_sum_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x without the axes of the second input, or with size 1 there."""
     require_float(node.x)
     axes = _axes_given(node)
     keep = node.flag("keep_dims")
@@ -215,7 +210,6 @@ def _log_sum_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _axes_given(node: NodeView) -> tuple[int, ...]:
-    """The axes that the second input names, which must be known."""
     given = node.numbers.get(1)
     if given is None:
         raise NodeError(Text("axes must be constant"))
@@ -242,7 +236,6 @@ _POOLED_FROM = 2
 
 
 def _global_pool_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x with size 1 after the channels; p is positive."""
     require_float(node.x)
     if node.x.rank < _POOLED_FROM or node.number("p") <= 0:
         text = Text("a channel axis and a positive p are needed, found {found}")
@@ -268,7 +261,6 @@ def _squares(call: Call) -> NDArray[Any]:
 
 
 def _position_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x without the axis, in the dtype that the attribute names."""
     x = node.x
     require_number(x)
     (axis,) = axes_of((node.integer("dimension"),), x.rank)

@@ -16,7 +16,6 @@ def _cumsum_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _running_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; the axis is one integer."""
     require_number(node.x)
     axis = node.required(1)
     if axis.elements != 1 or not axis.dtype.is_integer:
@@ -52,7 +51,6 @@ def _accumulate(call: Call, axis: int) -> None:
 
 
 def _top_k_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x with k elements along the axis; positions are int32."""
     return _ranked_types(node, _k(node))
 
 

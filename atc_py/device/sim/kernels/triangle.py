@@ -19,7 +19,6 @@ def _number(node: NodeView, position: int, name: str) -> int:
 
 
 def _diagonal_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """Matrices of the rows and columns named, one for each diagonal, which must fit."""
     diagonal, padding = node.x, node.required(4)
     one_dtype((diagonal, padding))
     require_rank(padding, 0, "padding_value")
@@ -45,7 +44,6 @@ def matrix_diag(call: Call) -> None:
 
 
 def _triangle_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x, a stack of matrices; k is one number where it is given."""
     if node.x.rank < _MATRIX:
         text = Text("x must have {n} axes or more, found {found}")
         raise NodeError(text.with_values(n=_MATRIX, found=node.x))

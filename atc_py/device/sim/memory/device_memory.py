@@ -27,7 +27,6 @@ class Takeovers:
     """Decides for each launch of a model whether its result may be written over an operand."""
 
     def __init__(self, model: OmModel, roots: Sequence[int]) -> None:
-        """Index launches of `model`; `roots` has the tensor that each tensor shows, or itself."""
         self._roots = roots
         self._launch_of: dict[int, list[OmNode]] = {}
         scopes: dict[int, list[OmNode]] = defaultdict(list)
@@ -55,7 +54,6 @@ class Takeovers:
         return result in follows
 
     def _touches(self, inputs: Iterable[int], follows: set[int]) -> bool:
-        """True if one of `inputs` is or shows one of the tensors in `follows`."""
         return any(tensor >= 0 and self._roots[tensor] in follows for tensor in inputs)
 
 
@@ -77,13 +75,6 @@ class DeviceMemory:
     """
 
     def __init__(self, program: Program, model: OmModel, layouts: Layouts) -> None:
-        """Provide memory for runs of `program`, its constants packed.
-
-        Args:
-            program: tensors and constants.
-            model: nodes, and where the plan puts tensors.
-            layouts: how tensors are stored.
-        """
         self._types = program.tensors
         self._layouts = layouts
         self._roots = layouts.roots
@@ -104,7 +95,6 @@ class DeviceMemory:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arena and of the packed constants."""
         return self.arena.nbytes + sum(piece.nbytes for piece in self._kept.values())
 
     def begin(self) -> None:
@@ -120,11 +110,9 @@ class DeviceMemory:
         return tensor in self._shapes
 
     def elements(self, tensor: int) -> int:
-        """Elements that a tensor has in this run; 0 where it is dead."""
         return element_count(self._shapes[tensor]) if tensor in self._shapes else 0
 
     def read(self, tensor: int) -> NDArray[Any]:
-        """The carrier of a tensor that is alive."""
         if self._places[tensor] == CHIP:
             return self._on_chip[self._roots[tensor]].reshape(self._shapes[tensor])
         return to_carrier(self._unpacked(tensor), self._types[tensor].dtype)
@@ -137,7 +125,6 @@ class DeviceMemory:
             self._store(tensor, from_carrier(carrier, self._types[tensor].dtype))
 
     def piece(self, tensor: int) -> NDArray[np.uint8]:
-        """The bytes of a tensor that is alive, to read and to write."""
         return self._region(tensor, self._shapes[tensor])
 
     def move(self, source: int, target: int) -> None:
@@ -149,7 +136,6 @@ class DeviceMemory:
         self._store(target, self._unpacked(source))
 
     def show(self, tensor: int, shape: Shape) -> None:
-        """Let a view begin."""
         self._open(tensor, shape)
 
     def expect(self, results: Iterable[int], operands: Iterable[int]) -> None:
@@ -185,7 +171,6 @@ class DeviceMemory:
             self.piece(root).fill(_POISON)
 
     def _open(self, tensor: int, shape: Shape) -> None:
-        """Note that a tensor is there, with these dims in this run."""
         self._shapes[tensor] = shape
         self._alive.setdefault(self._roots[tensor], set()).add(tensor)
 
@@ -218,6 +203,5 @@ class DeviceMemory:
         region[...] = self._layouts.packed(tensor, array).reshape(region.shape)
 
     def _unpacked(self, tensor: int) -> NDArray[Any]:
-        """A tensor in its true dtype, from the bytes at its place."""
         stored = np.ascontiguousarray(self.piece(tensor)).reshape(-1)
         return self._layouts.unpacked(tensor, stored, self._shapes[tensor])

@@ -44,11 +44,6 @@ class ExactModel:
     """
 
     def __init__(self, model: LoadedModel) -> None:
-        """Check `model` and pack its constants.
-
-        Raises:
-            AtcError: OM_CONTENT with every finding; DEVICE_MEMORY where it is too large.
-        """
         self.description: OmModel = model.description
         self._program = build_program(model, moves=True)
         sink = Sink()
@@ -65,7 +60,6 @@ class ExactModel:
         self._lock = Lock()
 
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The outputs for `inputs`; see `DeviceBackend.run`."""
         feeds = read_feeds(self._program, inputs)
         with self._lock, self._workers.running():
             self._memory.begin()
@@ -78,11 +72,9 @@ class ExactModel:
 
     @property
     def profile(self) -> tuple[NodeProfile, ...]:
-        """Costs of each node in the last complete run, in their order; empty before the first."""
         return profile_of(self._program.steps, self._costs)
 
     def close(self) -> None:
-        """Stop the workers."""
         self._workers.close()
 
     def _output(self, name: str, tensor: int) -> NDArray[Any]:
@@ -93,11 +85,6 @@ class ExactModel:
         return from_carrier(self._memory.read(tensor), self._program.tensors[tensor].dtype)
 
     def _timed(self, step: Step) -> Cost:
-        """Launch a step, free tensors that are not read after it, and return what it cost.
-
-        Raises:
-            AtcError: DEVICE_MEMORY or DEVICE_FAILED with the node, whatever was raised.
-        """
         start = perf_counter()
         try:
             sizes = self._launch(step)
@@ -108,7 +95,6 @@ class ExactModel:
         return perf_counter() - start, sizes
 
     def _launch(self, step: Step) -> list[int]:
-        """Run a step on what is in memory; how many elements each result has."""
         memory = self._memory
         if step.node.op == JOINED_IN_PLACE:
             memory.show(step.outputs[0], self._program.tensors[step.outputs[0]].shape)
@@ -152,7 +138,6 @@ class ExactModel:
 
 
 def _require_memory(nbytes: int, limit: int) -> None:
-    """Refuse a model whose tensors, padding included, are larger than the limit."""
     if nbytes > limit:
         raise DEVICE_MEMORY.error(
             Text(

@@ -48,7 +48,6 @@ class Layouts:
         return count, self.nbytes(whole, self._types[whole].shape) // max(1, count)
 
     def nbytes(self, tensor: int, shape: Shape) -> int:
-        """Bytes that a tensor takes when it has that shape, padding included."""
         dtype = self._types[tensor].dtype
         stored = stored_shape(shape, self._origins[tensor], self._storages[tensor], dtype)
         return element_count(closed_shape(stored)) * dtype.itemsize
@@ -69,12 +68,10 @@ class Layouts:
         )
 
     def packed(self, tensor: int, array: NDArray[Any]) -> Bytes:
-        """The bytes of a tensor whose elements `array` has in their true dtype."""
         packed = pack(array, self._origins[tensor], self._storages[tensor])
         return packed.reshape(-1).view(np.uint8)
 
     def unpacked(self, tensor: int, stored: Bytes, shape: Shape) -> NDArray[Any]:
-        """The elements of a tensor, in its true dtype, from its bytes."""
         elements = stored.view(self._types[tensor].dtype.numpy)
         return unpack(elements, shape, self._origins[tensor], self._storages[tensor])
 

@@ -93,7 +93,6 @@ def proven_terms(left: NDArray[Any], right: NDArray[Any], terms: int) -> int:
 
 
 def _longest(vectors: NDArray[Any], axes: str) -> float:
-    """The largest sum of squares, near enough."""
     if vectors.shape[:-1] == (1,):
         return float(np.vdot(vectors, vectors))  # the same, five times as fast for a lone row
     return float(np.einsum(axes, vectors, vectors).max())
@@ -140,7 +139,6 @@ def widened_weights(
 def _widen(
     call: Call, source: NDArray[Any], target: NDArray[np.float32], minus: NDArray[Any] | None
 ) -> None:
-    """Fill `target` with `source` less `minus`."""
     if minus is not None:
         np.subtract(source, minus.astype(np.float32), out=target)
         return

@@ -76,22 +76,12 @@ def along_channels(parts: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_scale(node: NodeView, name: str, *dtypes: DType) -> None:
-    """Check that the second input has one of `dtypes`, and one element or one for each channel.
-
-    Raises:
-        NodeError: it has another dtype or another number of elements.
-    """
     scale = node.required(1)
     check_dtype(scale.dtype, name, *dtypes)
     check_channels(node.x, scale, name)
 
 
 def check_channels(x: TensorFacts, facts: TensorFacts, name: str) -> None:
-    """Check that a tensor has one element or one for each channel of `x`.
-
-    Raises:
-        NodeError: it has another number of elements.
-    """
     fits = channel_axis(x.shape, facts.elements) is not None and is_a_list(facts.shape)
     if facts.elements != 1 and not fits:
         text = Text("{name} must have 1 element or 1 for each channel of {x}, found {found}")
@@ -99,11 +89,6 @@ def check_channels(x: TensorFacts, facts: TensorFacts, name: str) -> None:
 
 
 def check_dtype(found: DType, name: str, *dtypes: DType) -> DType:
-    """The dtype `found` of an operand or attribute, which must be one of `dtypes`.
-
-    Raises:
-        NodeError: it is another.
-    """
     if found not in dtypes:
         listed = " or ".join(dtype.value for dtype in dtypes)
         text = Text("{name} must be {allowed} on this device, found {found}")

@@ -40,11 +40,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 def read_activations(
     names: Sequence[str], alphas: Sequence[float], betas: Sequence[float], dtype: Any
 ) -> list[Activation]:
-    """The functions called `names`, each with its alpha and beta.
-
-    Raises:
-        NodeError: a name is unknown, or the lists have different lengths.
-    """
+    """The functions called `names`, each with its alpha and beta."""
     if not len(names) == len(alphas) == len(betas):
         counts = all_of(str(len(given)) for given in (names, alphas, betas))
         text = Text("activations, alphas and betas must have the same length, found {found}")

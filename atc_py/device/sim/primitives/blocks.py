@@ -84,7 +84,6 @@ class _Writer:
         self._taken = 0
 
     def written(self, steps: Sequence[FormulaStep]) -> Iterator[Launch]:
-        """Yield the launches; the last one fills the block's result."""
         last = {term: at for at, step in enumerate(steps) for term in step.terms}
         for at, step in enumerate(steps):
             self._free += [self._memory[term] for term in step.terms if last[term] == at]
@@ -94,7 +93,6 @@ class _Writer:
             self._arrays[step.result] = self._memory[step.result] = out
 
     def _place(self, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Memory that nothing reads any more."""
         for at, array in enumerate(self._free):
             if array.dtype == dtype:
                 return self._free.pop(at)

@@ -189,7 +189,6 @@ class StateWeights(msgspec.Struct, frozen=True):
 
     @property
     def hidden(self) -> int:
-        """Number of units."""
         hidden: int = self.weights.shape[2]
         return hidden
 

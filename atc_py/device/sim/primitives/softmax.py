@@ -45,7 +45,6 @@ def softmax_steps(call: Call) -> SoftmaxSteps:
 
 
 def _is_narrow(call: Call, modes: frozenset[str]) -> bool:
-    """True if a node of float16 has one of the implementations."""
     return call.node.x.dtype is DType.FLOAT16 and call.node.attributes.get("impl_mode") in modes
 
 
@@ -54,7 +53,6 @@ def _rounded(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def kept(array: NDArray[Any]) -> NDArray[Any]:
-    """The result of a step in float32."""
     return array
 
 
@@ -117,5 +115,4 @@ def _largest(rows: NDArray[Any], out: NDArray[Any]) -> Launch:
 
 
 def _taken(step: Step, array: NDArray[Any]) -> list[Launch]:
-    """The launch of a step, if it does anything."""
     return [] if step is kept else [partial(step, array)]

@@ -27,7 +27,6 @@ class VolumeWindow:
         return Window(self.height, self.width)
 
     def outputs(self, dims: Shape) -> Shape:
-        """Count windows over each axis."""
         return tuple(axis.outputs(dim) for axis, dim in zip(self.axes, dims, strict=True))
 
     def read(self, place: int, depth: int) -> list[tuple[int, int]]:
@@ -49,9 +48,6 @@ def volume_window(node: NodeView, size: Shape) -> VolumeWindow:
     """The window of a node whose attributes strides, dilations and pads are CANN's.
 
     Strides and dilations are in NCDHW order, pads are [front, back, top, bottom, left, right].
-
-    Raises:
-        NodeError: an attribute has the wrong length, or strides over batch or channels.
     """
     strides, dilations = _spatial(node, "strides"), _spatial(node, "dilations")
     pads = node.integers("pads", 6)
@@ -64,12 +60,10 @@ def volume_window(node: NodeView, size: Shape) -> VolumeWindow:
 
 
 def filter_volume(node: NodeView) -> VolumeWindow:
-    """The window of a convolution; its size is that of the filter."""
     return volume_window(node, node.required(1).shape[2:])
 
 
 def _spatial(node: NodeView, name: str) -> Shape:
-    """The three spatial elements of a five-element attribute in NCDHW order."""
     batch, channels, *rest = node.integers(name, VOLUME_RANK)
     if (batch, channels) != (1, 1):
         text = Text("{name} must start with 1, 1 (NCDHW), found {found}")
