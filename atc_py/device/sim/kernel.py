@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
-from functools import partial
+from functools import partial, wraps
 from typing import Any, TypeAlias, TypedDict, TypeVar
 
 import msgspec
@@ -24,6 +24,9 @@ from atc_py.text import Text
 
 Launch: TypeAlias = "Callable[[], object]"
 """A function that computes a call anew each time, from what the call's arrays hold then."""
+
+TypeRule: TypeAlias = Callable[[NodeView], "tuple[TensorFacts, ...]"]
+"""The output types that a node's inputs and attributes imply; raises NodeError."""
 
 Made = TypeVar("Made")
 
@@ -162,8 +165,7 @@ class Kernel(msgspec.Struct, frozen=True):
 
     op: str  # target operator that it executes
     run: Callable[[Call], None]  # fills the outputs of a call
-    # the output types that the node's inputs and attributes imply; raises NodeError
-    types: Callable[[NodeView], tuple[TensorFacts, ...]]
+    types: TypeRule
     rounding: Rounding = Rounding.BOUNDARY  # who rounds 16-bit floats
     in_place: bool = False  # the output may reuse the memory of an input of its dtype and shape
     # the outputs are the first input's memory, maybe under another shape; `run` has no work
@@ -187,10 +189,6 @@ class Kernel(msgspec.Struct, frozen=True):
         """A launch that runs the kernel on `call`; no two threads may launch it at once."""
         return partial(self.run, call) if self.bind is None else self.bind(call)
 
-    @property
-    def place(self) -> str:
-        return place_of(self.run)
-
 
 class Traits(TypedDict, total=False):
     """Optional declarations of a kernel besides function and type rule: fields of `Kernel`."""
@@ -203,7 +201,6 @@ class Traits(TypedDict, total=False):
     joins: bool
     finishes: bool
     keeps_shape: bool
-    bind: Callable[[Call], Launch] | None
     kind: Kind
 
 
@@ -262,14 +259,29 @@ def split_among_workers(
 
 
 def kernel(
-    op: str, types: Callable[[NodeView], tuple[TensorFacts, ...]], **traits: Unpack[Traits]
+    op: str, types: TypeRule, **traits: Unpack[Traits]
 ) -> Callable[[Callable[[Call], None]], Callable[[Call], None]]:
     """Register a function as the kernel of target operator `op`; `Kernel` explains the rest."""
 
     def register(run: Callable[[Call], None]) -> Callable[[Call], None]:
-        row = Kernel(op, run, types, **traits)
-        KERNELS.add(op, row, row.place)
+        KERNELS.add(op, Kernel(op, run, types, **traits), place_of(run))
         return run
+
+    return register
+
+
+def bound_kernel(
+    op: str, types: TypeRule, **traits: Unpack[Traits]
+) -> Callable[[Callable[[Call], Launch]], Callable[[Call], Launch]]:
+    """Register as the kernel of `op` a function that works its launches out, see `Kernel.bind`."""
+
+    def register(bind: Callable[[Call], Launch]) -> Callable[[Call], Launch]:
+        @wraps(bind)
+        def run(call: Call) -> None:
+            bind(call)()
+
+        KERNELS.add(op, Kernel(op, run, types, bind=bind, **traits), place_of(bind))
+        return bind
 
     return register
 

@@ -1,10 +1,8 @@
 """Comparisons, logic of bools, arithmetic of bits, and the choice between two tensors."""
 
-from collections.abc import Callable
-
 import numpy as np
 
-from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.kernel import Call, Rounding, TypeRule, kernel
 from atc_py.device.sim.typing_rules import broadcast, one_dtype, require_float
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
@@ -47,13 +45,7 @@ def _integer_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return broadcast(node) if len(node.inputs) > 1 else (node.x,)
 
 
-def _declare(
-    op: str,
-    function: np.ufunc,
-    types: Callable[[NodeView], tuple[TensorFacts, ...]],
-    *,
-    in_place: bool = False,
-) -> None:
+def _declare(op: str, function: np.ufunc, types: TypeRule, *, in_place: bool = False) -> None:
     """Register a kernel that is one function of numpy.
 
     NaN equals nothing. Shifts by the width of the dtype or more leave 0, or -1 of negative numbers

@@ -16,8 +16,8 @@ from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE, ROWS_TOGETHER
 from atc_py.device.sim.kernel import (
     Call,
     Launch,
+    bound_kernel,
     falls_together,
-    kernel,
     sequence,
     split_among_workers,
 )
@@ -83,38 +83,29 @@ def _depthwise_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return _convolution_types(node, node.x.shape[1])
 
 
-def _bind(call: Call, groups: int | None = None) -> Launch:
-    return with_hf32(call, partial(_bound, groups=groups))
-
-
-def _bound(call: Call, groups: int | None) -> Launch:
-    """A launch that convolves operands as they are; int8 is widened anew every time."""
-    count = call.node.integer("groups") if groups is None else groups
-    images = [partial(_image, call, count, at) for at in range(len(call.x))]
-    if call.x.dtype == np.int8:
-        return lambda: [image()() for image in images]
-    return sequence([image() for image in images])
-
-
-@kernel("Conv2D", _conv2d_types, finishes=True, bind=_bind)
-def conv2d(call: Call) -> None:
+@bound_kernel("Conv2D", _conv2d_types, finishes=True)
+def conv2d(call: Call) -> Launch:
     """Compute y[n, o] = bias[o] + sum over c, i, j of w[o, c, i, j] * x[n, c] at tap (i, j).
 
     w is the filter, less offset_w[o] where that is given: what AMCT calls the value of a quantized
     weight, though its own are symmetric and CANN reserves the operand. Where a tap falls on the
     padding x is `offset_x`, the quantized zero; the bias makes up for that zero elsewhere.
     """
-    _bind(call)()
+    return with_hf32(call, partial(_images, groups=call.node.integer("groups")))
 
 
-def _bind_depthwise(call: Call) -> Launch:
-    return _bind(call, call.node.x.shape[1])
-
-
-@kernel("DepthwiseConv2D", _depthwise_types, finishes=True, bind=_bind_depthwise)
-def depthwise_conv2d(call: Call) -> None:
+@bound_kernel("DepthwiseConv2D", _depthwise_types, finishes=True)
+def depthwise_conv2d(call: Call) -> Launch:
     """Convolve in as many groups as channels; output o reads channel o // (O / C)."""
-    _bind_depthwise(call)()
+    return with_hf32(call, partial(_images, groups=call.node.x.shape[1]))
+
+
+def _images(call: Call, groups: int) -> Launch:
+    """A launch that convolves image by image; int8 is widened anew every time."""
+    images = [partial(_image, call, groups, at) for at in range(len(call.x))]
+    if call.x.dtype == np.int8:
+        return lambda: [image()() for image in images]
+    return sequence([image() for image in images])
 
 
 def _image(call: Call, groups: int, at: int) -> Launch:

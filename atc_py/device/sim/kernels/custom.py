@@ -63,7 +63,7 @@ def _batch_matmul_types(node: NodeView) -> tuple[TensorFacts, ...]:
 @kernel("BatchMatMul", _batch_matmul_types)
 def batch_matmul_of_any_dtype(call: Call) -> None:
     """Compute the same as BatchMatMulV2; integers wrap around."""
-    batch_matmul(call)
+    batch_matmul(call)()
 
 
 # Windows ----------------------------------------------------------------------------------------

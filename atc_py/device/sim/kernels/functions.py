@@ -1,6 +1,5 @@
 """Functions of one element."""
 
-from collections.abc import Callable
 from math import sqrt
 
 import numpy as np
@@ -22,7 +21,7 @@ from atc_py.device.formulas import (
     step,
     where,
 )
-from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel
+from atc_py.device.sim.kernel import Call, Launch, Rounding, TypeRule, bound_kernel, kernel
 from atc_py.device.sim.primitives.blocks import by_formula
 from atc_py.device.sim.typing_rules import (
     one_dtype,
@@ -191,18 +190,15 @@ def _power(node: NodeView, x: Term) -> Term:
 def _declare(
     op: str,
     formula: str | Formula | None = None,
-    types: Callable[[NodeView], tuple[TensorFacts, ...]] = same_float_as_x,
+    types: TypeRule = same_float_as_x,
     rounding: Rounding = Rounding.BOUNDARY,
 ) -> None:
     """Register the kernel of a formula, of one function of numpy, or of the operator's formula."""
     steps = (lambda _, x: step(formula, x)) if isinstance(formula, str) else formula
 
+    @bound_kernel(op, types, rounding=rounding, in_place=True, finishes=True)
     def bind(call: Call) -> Launch:
         return by_formula(call, steps)
-
-    @kernel(op, types, rounding=rounding, in_place=True, finishes=True, bind=bind)
-    def run(call: Call) -> None:
-        bind(call)()
 
 
 _declare("Abs", "absolute", _number_types, Rounding.ON_GRID)

@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
-from atc_py.device.sim.kernel import Call, Launch, kernel, sequence, split_among_workers
+from atc_py.device.sim.kernel import (
+    Call,
+    Launch,
+    bound_kernel,
+    kernel,
+    sequence,
+    split_among_workers,
+)
 from atc_py.device.sim.numerics.row_sums import ROWS_TOGETHER, summing
 from atc_py.device.sim.primitives.blocks import with_row
 from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
@@ -93,16 +100,10 @@ def _with_statistics(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> Non
     np.add(out, beta, out=out)
 
 
-@kernel(
-    "LayerNorm",
-    _layer_norm_types,
-    in_place=True,
-    finishes=True,
-    bind=partial(_bind, formula=_layer_norm),
-)
-def layer_norm(call: Call) -> None:
+@bound_kernel("LayerNorm", _layer_norm_types, in_place=True, finishes=True)
+def layer_norm(call: Call) -> Launch:
     """Compute `y = (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * gamma + beta`, row by row."""
-    _bind(call, _layer_norm)()
+    return _bind(call, _layer_norm)
 
 
 _CHANNEL_AXES = 2
@@ -184,16 +185,10 @@ def _rms_norm(call: Call, gamma: NDArray[Any]) -> Launch:
     return _by_rows(call, rows)
 
 
-@kernel(
-    "RmsNorm",
-    _rms_norm_types,
-    in_place=True,
-    finishes=True,
-    bind=partial(_bind, formula=_rms_norm),
-)
-def rms_norm(call: Call) -> None:
+@bound_kernel("RmsNorm", _rms_norm_types, in_place=True, finishes=True)
+def rms_norm(call: Call) -> Launch:
     """Compute `y = x / sqrt(mean(x^2) + epsilon) * gamma`, row by row."""
-    _bind(call, _rms_norm)()
+    return _bind(call, _rms_norm)
 
 
 def _scaling(

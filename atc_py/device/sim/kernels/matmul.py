@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE, ROWS_TOGETHER, rows_of
-from atc_py.device.sim.kernel import Call, Launch, kernel, sequence, split_among_workers
+from atc_py.device.sim.kernel import (
+    Call,
+    Launch,
+    bound_kernel,
+    kernel,
+    sequence,
+    split_among_workers,
+)
 from atc_py.device.sim.numerics.cube_types import check_channels, result_dtype
 from atc_py.device.sim.numerics.hf32 import with_hf32
 from atc_py.device.sim.numerics.integer_products import (
@@ -72,10 +79,6 @@ def _batch_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (_product(node, "adj"),)
 
 
-def _bind(call: Call, turn: str) -> Launch:
-    return with_hf32(call, partial(_bound, turn=turn))
-
-
 def _bound(call: Call, turn: str) -> Launch:
     """A launch that multiplies and chooses each time how, by the data of int8."""
     if call.x.dtype == np.int8:
@@ -97,29 +100,21 @@ def _by_itself(call: Call, turn: str) -> Launch:
     return sequence([partial(np.copyto, apart, right), _products(other, *_operands(other, turn))])
 
 
-@kernel(
-    "MatMulV2",
-    _matmul_types,
-    finishes=True,
-    keeps_shape=True,
-    bind=partial(_bind, turn="transpose"),
-)
-def matmul(call: Call) -> None:
+@bound_kernel("MatMulV2", _matmul_types, finishes=True, keeps_shape=True)
+def matmul(call: Call) -> Launch:
     """Compute `y = x1 @ (x2 - offset_w) + bias`; either matrix may be transposed first.
 
     offset_w, for int8, has an element per column: what AMCT calls the value of a quantized weight,
     though its own are symmetric and CANN reserves the operand. `offset_x` changes nothing: it is
     the zero that would be padded with, and the bias already makes up for it.
     """
-    _bind(call, "transpose")()
+    return with_hf32(call, partial(_bound, turn="transpose"))
 
 
-@kernel(
-    "BatchMatMulV2", _batch_types, finishes=True, keeps_shape=True, bind=partial(_bind, turn="adj")
-)
-def batch_matmul(call: Call) -> None:
+@bound_kernel("BatchMatMulV2", _batch_types, finishes=True, keeps_shape=True)
+def batch_matmul(call: Call) -> Launch:
     """Compute MatMulV2 for every pair of matrices of two stacks that are broadcast."""
-    _bind(call, "adj")()
+    return with_hf32(call, partial(_bound, turn="adj"))
 
 
 def _products(call: Call, left: NDArray[Any], right: NDArray[Any], terms: int) -> Launch:

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel, sequence
+from atc_py.device.sim.kernel import Call, Launch, Rounding, bound_kernel, kernel, sequence
 from atc_py.device.sim.numerics.rounding import Kind, round_to_grid
 from atc_py.device.sim.primitives.softmax import softmax_steps, softmaxing
 from atc_py.device.sim.typing_rules import axes_of, require_float
@@ -116,15 +116,11 @@ def _softmax_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (TensorFacts(DType.FLOAT32 if widens else x.dtype, x.shape),)
 
 
-def _bind_softmax(call: Call) -> Launch:
+@bound_kernel("SoftmaxV2", _softmax_types, in_place=True, kind=Kind.BOUNDED)
+def softmax(call: Call) -> Launch:
+    """Compute `y = exp(x - m) / sum of exp(x - m)`, with m the largest x, over the axes jointly."""
     axes = axes_of(call.node.integers("axes"), call.x.ndim)
     return softmaxing(call.x, call.out, axes, softmax_steps(call))
-
-
-@kernel("SoftmaxV2", _softmax_types, in_place=True, bind=_bind_softmax, kind=Kind.BOUNDED)
-def softmax(call: Call) -> None:
-    """Compute `y = exp(x - m) / sum of exp(x - m)`, with m the largest x, over the axes jointly."""
-    _bind_softmax(call)()
 
 
 def _along_axes(node: NodeView) -> tuple[TensorFacts, ...]:
@@ -210,7 +206,14 @@ def _types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (x,)
 
 
-def _bind(call: Call) -> Launch:
+@bound_kernel("ScaledMaskedSoftmax", _types, in_place=True)
+def scaled_masked_softmax(call: Call) -> Launch:
+    """Compute `y = exp(v - m) / sum of exp(v - m)` along the last axis, with m the largest v.
+
+    `v = x * scale`, and the lowest finite float32 where the mask is true: whatever x holds there
+    counts for nothing, a row with any other element above it gives its masked ones 0, and a row
+    that is masked as a whole gives all of them the same share.
+    """
     x, out = call.x, call.out
     masked = np.broadcast_to(call.input(1), x.shape)
     scale = x.dtype.type(call.node.number("scale"))
@@ -221,14 +224,3 @@ def _bind(call: Call) -> Launch:
             softmaxing(out, out, (x.ndim - 1,)),
         ]
     )
-
-
-@kernel("ScaledMaskedSoftmax", _types, in_place=True, bind=_bind)
-def scaled_masked_softmax(call: Call) -> None:
-    """Compute `y = exp(v - m) / sum of exp(v - m)` along the last axis, with m the largest v.
-
-    `v = x * scale`, and the lowest finite float32 where the mask is true: whatever x holds there
-    counts for nothing, a row with any other element above it gives its masked ones 0, and a row
-    that is masked as a whole gives all of them the same share.
-    """
-    _bind(call)()

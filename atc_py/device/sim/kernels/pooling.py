@@ -15,7 +15,7 @@ from atc_py.device.sim.kernel import (
     Launch,
     Rounding,
     Workspace,
-    kernel,
+    bound_kernel,
     sequence,
     split_among_workers,
 )
@@ -73,30 +73,22 @@ def _pool_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (TensorFacts(x.dtype, (batch, channels, *windows)),)
 
 
-def _bind_max(call: Call) -> Launch:
+@bound_kernel("MaxPoolV3", _pool_types, rounding=Rounding.ON_GRID)
+def max_pool(call: Call) -> Launch:
+    """Find the largest element under the window; padding counts as -inf."""
     return _sliding(call, np.maximum, -np.inf)
 
 
-@kernel("MaxPoolV3", _pool_types, rounding=Rounding.ON_GRID, bind=_bind_max)
-def max_pool(call: Call) -> None:
-    """Find the largest element under the window; padding counts as -inf."""
-    _bind_max(call)()
-
-
-def _bind_avg(call: Call) -> Launch:
-    counts = _counts(call)
-    return sequence([_sliding(call, np.add, 0.0), partial(np.divide, call.out, counts, call.out)])
-
-
-@kernel("AvgPoolV2", _pool_types, bind=_bind_avg)
-def avg_pool(call: Call) -> None:
+@bound_kernel("AvgPoolV2", _pool_types)
+def avg_pool(call: Call) -> Launch:
     """Divide the sum under the window, accumulated in the carrier, by a count.
 
     `divisor_override` is the count where it is not 0. Else `exclusive` counts the elements of x
     alone; without it padding counts too, but not what a window of `ceil_mode` overhangs the
     padding: ONNX's definition since AveragePool-19, and what onnxruntime does at every opset.
     """
-    _bind_avg(call)()
+    counts = _counts(call)
+    return sequence([_sliding(call, np.add, 0.0), partial(np.divide, call.out, counts, call.out)])
 
 
 def _sliding(call: Call, combine: np.ufunc, fill: float) -> Launch:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel, sequence
+from atc_py.device.sim.kernel import Call, Launch, Rounding, bound_kernel, kernel, sequence
 from atc_py.device.sim.numerics.row_sums import summing
 from atc_py.device.sim.typing_rules import axes_of, require_float, require_number
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
@@ -117,7 +117,9 @@ def _fold(
     combine.reduce(x, axis=axes, dtype=call.out.dtype, out=call.out, keepdims=keep, **options)
 
 
-def _bind_sum(call: Call) -> Launch:
+@bound_kernel("ReduceSumD", _number_types)
+def reduce_sum(call: Call) -> Launch:
+    """Sum of x over the axes, 0 of none; integers wrap around."""
     x, out = call.x, call.out
     axes = axes_of(call.node.integers("axes"), x.ndim)
     if axes == tuple(range(x.ndim))[-len(axes) :] and x.size and axes:
@@ -125,23 +127,13 @@ def _bind_sum(call: Call) -> Launch:
     return partial(_fold, call, np.add, x)
 
 
-@kernel("ReduceSumD", _number_types, bind=_bind_sum)
-def reduce_sum(call: Call) -> None:
-    """Sum of x over the axes, 0 of none; integers wrap around."""
-    _bind_sum(call)()
-
-
-def _bind_mean(call: Call) -> Launch:
+@bound_kernel("ReduceMeanD", _mean_types)
+def reduce_mean(call: Call) -> Launch:
+    """Sum of x over the axes, divided by how many there are; NaN of none."""
     axes = axes_of(call.node.integers("axes"), call.x.ndim)
     count = np.prod([call.x.shape[axis] for axis in axes], dtype=np.int64)
     divide = partial(np.divide, call.out, call.out.dtype.type(count), call.out)
-    return sequence([_bind_sum(call), divide])
-
-
-@kernel("ReduceMeanD", _mean_types, bind=_bind_mean)
-def reduce_mean(call: Call) -> None:
-    """Sum of x over the axes, divided by how many there are; NaN of none."""
-    _bind_mean(call)()
+    return sequence([reduce_sum(call), divide])
 
 
 @kernel("ReduceProdD", _number_types)

@@ -14,11 +14,11 @@ from atc_py.device.sim.kernel import (
     Launch,
     Part,
     Rounding,
-    kernel,
+    TypeRule,
+    bound_kernel,
     sequence,
     split_among_workers,
 )
-from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 
 _ROW = 2048
@@ -201,7 +201,7 @@ Copies = Iterable[tuple[NDArray[Any], NDArray[Any]]]
 
 
 def moving(
-    op: str, types: Callable[[NodeView], tuple[TensorFacts, ...]]
+    op: str, types: TypeRule
 ) -> Callable[[Callable[[Call], Copies]], Callable[[Call], Copies]]:
     """Register what says which copies the kernel of `op` makes.
 
@@ -210,14 +210,11 @@ def moving(
     """
 
     def register(copies: Callable[[Call], Copies]) -> Callable[[Call], Copies]:
+        @bound_kernel(op, types, rounding=Rounding.ON_GRID)
+        @wraps(copies)
         def bind(call: Call) -> Launch:
             return sequence([_copying(call, *views) for views in copies(call)])
 
-        @wraps(copies)
-        def run(call: Call) -> None:
-            bind(call)()
-
-        kernel(op, types, rounding=Rounding.ON_GRID, bind=bind)(run)
         return copies
 
     return register
