@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.backend import DeviceBackend, DeviceModel, ExactBackend, LoadedModel, NodeProfile
+from atc_py.device.backend import (
+    DeviceBackend,
+    DeviceModel,
+    ExactBackend,
+    LoadedModel,
+    NodeProfile,
+    own_model,
+)
 from atc_py.device.registry import BUILT_IN, find_backend
 from atc_py.diag import BAD_OPTION, DEVICE_FAILED, AtcError, Place
 from atc_py.tensor.shapes import format_shape
@@ -56,14 +63,14 @@ class GuardedBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        loaded = self._own(handle)
+        loaded = _loaded(handle)
         with self._faults("run"):
             returned: object = self._backend.run(loaded.handle, inputs)
         return self._held(returned, loaded.description)
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
         with self._faults("profile"):
-            rows: object = tuple(self._backend.profile(self._own(handle).handle))
+            rows: object = tuple(self._backend.profile(_loaded(handle).handle))
         if not isinstance(rows, tuple) or not all(isinstance(row, NodeProfile) for row in rows):
             raise broken_backend(
                 self.name, Text("its profile holds something other than NodeProfile")
@@ -86,14 +93,6 @@ class GuardedBackend:
             raise broken_backend(
                 self.name, Text("its {method} stopped with {said}", method=method, said=said)
             ) from error
-
-    def _own(self, handle: DeviceModel) -> _Loaded:
-        if not isinstance(handle, _Loaded):
-            raise DEVICE_FAILED.error(
-                Text("the model is not loaded on this device"),
-                help=Text("load it after the device was opened"),
-            )
-        return handle
 
     def _held(self, returned: object, model: OmModel) -> dict[str, NDArray[Any]]:
         """The outputs of a run, where they are the ones that the model describes."""
@@ -152,6 +151,10 @@ class _Loaded:
     def __init__(self, handle: DeviceModel, description: OmModel) -> None:
         self.handle = handle
         self.description = description
+
+
+def _loaded(handle: DeviceModel) -> _Loaded:
+    return own_model([handle] if isinstance(handle, _Loaded) else [], handle)
 
 
 def broken_backend(name: str, what: str) -> AtcError:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.backend import DeviceBackend, DeviceModel, LoadedModel, NodeProfile
+from atc_py.device.backend import DeviceBackend, DeviceModel, LoadedModel, NodeProfile, not_open
 from atc_py.device.guarded import broken_backend, find_guarded
 from atc_py.diag import BAD_OPTION, BAD_RUN_INPUT, DEVICE_FAILED, DEVICE_TIMEOUT, Place
 from atc_py.package.reader import OfflineModel
@@ -102,16 +102,15 @@ class SupervisedBackend:
         self, fields: Mapping[str, object], arrays: Mapping[str, NDArray[Any]] | None = None
     ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         if self._worker is None:
-            raise DEVICE_FAILED.error(
-                Text("device {name} is not open", name=repr(self.name)),
-                help=Text("call open() first"),
-            )
+            raise not_open(self.name)
         try:
             message = self._worker.ask(pack(fields, arrays or {}), Bounds(self._timeout or None))
         except NoAnswerError as error:
             if error.why == "late":
                 raise self._late(str(fields["ask"])) from error
-            end = _describe_end(error.status)
+            end = Text("ended with status {status} without a response", status=error.status)
+            if error.status < 0:
+                end = describe_end(error.status)
             raise broken_backend(self.name, Text("its process {end}", end=end)) from error
         answer, outputs = unpack(message)
         if "diagnostics" in answer:
@@ -154,12 +153,6 @@ def _check_sendable(name: str, array: object) -> None:
             ),
             place=Place(field=Text("input {at}", at=name)),
         )
-
-
-def _describe_end(status: int) -> Text:
-    if status < 0:
-        return describe_end(status)
-    return Text("ended with status {status} without a response", status=status)
 
 
 def pack(fields: Mapping[str, object], arrays: Mapping[str, NDArray[Any]]) -> list[Part]:

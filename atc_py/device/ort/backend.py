@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.backend import DeviceModel, LoadedModel, NodeProfile
+from atc_py.device.backend import DeviceModel, LoadedModel, NodeProfile, not_open, own_model
 from atc_py.device.feeds import check_feeds
 from atc_py.device.ort.elements import element_type, held_dtype
 from atc_py.device.ort.model import Emulated, emulate
@@ -93,10 +93,7 @@ class OrtModel:
                 yield tensor, (self._fed[real], self._type(real)[0])
 
     def _fetched(self, inputs: Mapping[str, NDArray[Any]], names: list[str]) -> list[Any]:
-        check_feeds(
-            self._types,
-            inputs,
-        )
+        check_feeds(self._types, inputs)
         feeds = {
             name: self._ort.OrtValue.ortvalue_from_numpy_with_onnx_type(*held(inputs[name], dtype))
             for name, (dtype, _) in self._types.items()
@@ -180,9 +177,7 @@ class OrtBackend:
 
     def load(self, model: LoadedModel) -> OrtModel:
         if self._library is None:
-            raise DEVICE_FAILED.error(
-                Text("device 'ort' is not open"), help=Text("call open() first")
-            )
+            raise not_open(self.name)
         loaded = OrtModel(model, self._library)
         self._models.append(loaded)
         return loaded
@@ -190,7 +185,7 @@ class OrtBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        return self._own(handle).run(inputs)
+        return own_model(self._models, handle).run(inputs)
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
         """Nothing: onnxruntime merges nodes, so that none of the device's has its own time.
@@ -198,21 +193,12 @@ class OrtBackend:
         Raises:
             AtcError: DEVICE_FAILED when the model is not loaded.
         """
-        self._own(handle)
+        own_model(self._models, handle)
         return ()
 
     def close(self) -> None:
         self._models.clear()
         self._library = None
-
-    def _own(self, handle: DeviceModel) -> OrtModel:
-        for model in self._models:
-            if model is handle:
-                return model
-        raise DEVICE_FAILED.error(
-            Text("the model is not loaded on this device"),
-            help=Text("load it after the device was opened"),
-        )
 
 
 def held(array: NDArray[Any], dtype: DType) -> tuple[NDArray[Any], int]:

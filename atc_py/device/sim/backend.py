@@ -5,11 +5,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from atc_py.device.backend import DeviceModel, LoadedModel, NodeProfile
+from atc_py.device.backend import DeviceModel, LoadedModel, NodeProfile, not_open, own_model
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.device.sim.memory.exact_storage import ExactModel
-from atc_py.diag import DEVICE_FAILED
-from atc_py.text import Text
 
 
 class SimBackend:
@@ -47,8 +45,8 @@ class SimBackend:
 
     def progress(self, handle: DeviceModel) -> tuple[int, int] | None:
         """Launches of a run that have ended, and all; from any thread."""
-        found = self._own(handle)
-        return found.progress if isinstance(found, SimModel) else None
+        model = self._own(handle)
+        return model.progress if isinstance(model, SimModel) else None
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
         return self._own(handle).profile
@@ -61,16 +59,8 @@ class SimBackend:
 
     def _require_open(self) -> None:
         if not self._is_open:
-            raise DEVICE_FAILED.error(
-                Text("device 'sim' is not open"), help=Text("call open() first")
-            )
+            raise not_open(self.name)
 
     def _own(self, handle: DeviceModel) -> SimModel | ExactModel:
         self._require_open()
-        for model in self._models:
-            if model is handle:
-                return model
-        raise DEVICE_FAILED.error(
-            Text("the model is not loaded on this device"),
-            help=Text("load it after the device was opened"),
-        )
+        return own_model(self._models, handle)
