@@ -4,30 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.ort.elements import held_dtype
-from atc_py.package.schema import OmModel
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
-
-
-class ConstantSource(Protocol):
-    """An offline model that was read: its description, and the data of its constants."""
-
-    @property
-    def description(self) -> OmModel: ...
-
-    def array(self, member: str) -> NDArray[Any]:
-        """Data of the constant in archive member `member`, read-only.
-
-        Raises:
-            AtcError: the member is missing or damaged.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

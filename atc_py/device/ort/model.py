@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import FunctionProto, NodeProto, ValueInfoProto, helper
 
+from atc_py.device.backend import LoadedModel
 from atc_py.device.ort.body import Body, is_rounded
 from atc_py.device.ort.branches import WrittenOperator, reads_of, with_branches
-from atc_py.device.ort.constants import ConstantSource, Initializer
+from atc_py.device.ort.constants import Initializer
 from atc_py.device.ort.elements import element_type, held_dtype
 from atc_py.device.ort.functions import Functions
 from atc_py.device.ort.late_rounding import without_early_roundings
@@ -75,7 +76,7 @@ class Emulated:
         return wide
 
 
-def emulate(model: ConstantSource, *, flat: bool) -> Emulated:
+def emulate(model: LoadedModel, *, flat: bool) -> Emulated:
     """The model that computes what the device computes for `model`.
 
     Args:
@@ -91,7 +92,7 @@ def emulate(model: ConstantSource, *, flat: bool) -> Emulated:
 class Emulator:
     """One model on its way; other forms than an emulation override how parts of it are made."""
 
-    def __init__(self, model: ConstantSource, *, flat: bool) -> None:
+    def __init__(self, model: LoadedModel, *, flat: bool) -> None:
         self._model = model
         self._flat = flat
         self._description = model.description

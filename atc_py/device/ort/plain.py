@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from onnx import ValueInfoProto, helper
 
+from atc_py.device.backend import LoadedModel
 from atc_py.device.ort.body import Body
-from atc_py.device.ort.constants import ConstantSource, Initializer
+from atc_py.device.ort.constants import Initializer
 from atc_py.device.ort.elements import element_type
 from atc_py.device.ort.model import Emulated, Emulator
 from atc_py.device.ort.node import CompiledNode
@@ -23,7 +24,7 @@ _FLOATS = frozenset({DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32})
 _SCALES, _SIZES = 2, 3
 
 
-def plain_model(model: ConstantSource, *, wide: bool) -> Emulated:
+def plain_model(model: LoadedModel, *, wide: bool) -> Emulated:
     """The network of a verified package, flat, in ONNX's operators.
 
     Floats of 16 and 32 bits all have one dtype, those of the inputs and outputs too; what is stored
@@ -75,7 +76,7 @@ class _PlainBody(Body):
 class _PlainEmulator(Emulator):
     """A model in one float dtype."""
 
-    def __init__(self, model: ConstantSource, float_: DType) -> None:
+    def __init__(self, model: LoadedModel, float_: DType) -> None:
         self._float = float_
         self._prefixes: set[str] = set()
         super().__init__(model, flat=True)
