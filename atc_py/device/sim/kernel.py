@@ -109,10 +109,6 @@ class Call(msgspec.Struct, frozen=True):
     # positions of the inputs that hold the same data in every launch
     fixed: frozenset[int] = frozenset()
 
-    def with_outputs(self, outputs: tuple[NDArray[Any], ...]) -> Call:
-        """This launch with results to fill; `dataclasses.replace` takes much longer."""
-        return Call(self.node, self.inputs, outputs, self.workspace, self.workers, fixed=self.fixed)
-
     def memoized(self, position: int, make: Callable[[], Made]) -> Callable[[], Made]:
         """A function that gives `make()` of input `position`, once if data are fixed."""
         if position not in self.fixed:
@@ -307,13 +303,10 @@ class Pool:
     def take(self, nbytes: int) -> NDArray[Any]:
         """Bytes with undefined contents, aligned."""
         if nbytes + _ALIGNMENT > self._piece.size:
-            self._piece = np.empty(self._size(nbytes + _ALIGNMENT), np.uint8)
+            wanted = max(nbytes + _ALIGNMENT, self._expected)
+            self._expected = 0
+            self._piece = np.empty(wanted if wanted <= _SMALL else max(wanted, _LARGE), np.uint8)
         skip = -self._piece.ctypes.data % _ALIGNMENT
         taken = self._piece[skip : skip + nbytes]
         self._piece = self._piece[skip + nbytes :]
         return taken
-
-    def _size(self, nbytes: int) -> int:
-        wanted = max(nbytes, self._expected)
-        self._expected = 0
-        return wanted if wanted <= _SMALL else max(wanted, _LARGE)

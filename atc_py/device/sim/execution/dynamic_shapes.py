@@ -1,13 +1,16 @@
-"""Beginning of a run: data of its inputs, and types of nodes that only the run knows."""
+"""Data of a run's inputs, and results of nodes whose types only the run knows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.feeds import check_feeds
+from atc_py.device.sim.execution.launch import compute
 from atc_py.device.sim.execution.program import Program, Step
+from atc_py.device.sim.kernel import Call
+from atc_py.device.sim.memory.memory_budget import MemoryBudget
 from atc_py.device.sim.numerics.rounding import carrier_dtype, to_carrier
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.system.structs import replace
@@ -31,22 +34,30 @@ def typed_by_inputs(step: Step, inputs: Sequence[NDArray[Any] | None]) -> NodeVi
     return replace(node, inputs=facts, numbers=numbers)
 
 
-def types_in_run(step: Step, node: NodeView) -> tuple[TensorFacts, ...]:
-    types = step.kernel.types(node)
-    _hold(types, node.outputs)
-    return types
-
-
-def empty_results(types: tuple[TensorFacts, ...]) -> tuple[NDArray[Any], ...]:
-    return tuple(np.empty(facts.shape, carrier_dtype(facts.dtype)) for facts in types)
-
-
-def held_results(
-    arrays: tuple[NDArray[Any], ...], declared: tuple[TensorFacts, ...]
+def results_in_run(
+    step: Step, call: Call, room: MemoryBudget, held: Iterable[NDArray[Any] | None]
 ) -> tuple[NDArray[Any], ...]:
-    pairs = zip(arrays, declared, strict=True)
-    _hold(tuple(TensorFacts(facts.dtype, array.shape) for array, facts in pairs), declared)
-    return arrays
+    """The results of a step in new memory; a late one has those types that the run gives.
+
+    `held` is what was computed before and is still needed.
+    """
+    kernel, node = step.kernel, call.node
+    if step.is_late and kernel.results is not None:
+        arrays = kernel.results(call)
+        pairs = zip(arrays, node.outputs, strict=True)
+        _hold(tuple(TensorFacts(facts.dtype, array.shape) for array, facts in pairs), node.outputs)
+        return arrays
+    types = node.outputs
+    if step.is_late:
+        types = kernel.types(node)
+        _hold(types, node.outputs)
+    if kernel.alias:
+        return tuple(call.x.reshape(facts.shape) for facts in types)
+    if step.is_late:
+        room.require_results(step, types, held)
+    outputs = tuple(np.empty(facts.shape, carrier_dtype(facts.dtype)) for facts in types)
+    compute(kernel, replace(call, outputs=outputs))
+    return outputs
 
 
 def _hold(found: tuple[TensorFacts, ...], declared: tuple[TensorFacts, ...]) -> None:

@@ -10,7 +10,7 @@ from atc_py.device.sim.execution.program import Step
 from atc_py.device.sim.kernel import Call, Kernel, Launch, Rounding, sequence
 from atc_py.device.sim.numerics.rounding import is_rounded, round_to_grid
 from atc_py.diag import DEVICE_FAILED, DEVICE_MEMORY, AtcError
-from atc_py.package.node_view import NodeError, TensorFacts
+from atc_py.package.node_view import NodeError
 from atc_py.text import Text
 
 Cost: TypeAlias = "tuple[float, list[int]]"
@@ -74,12 +74,16 @@ def failure_of(step: Step, error: Exception) -> AtcError:
     )
 
 
-def profile_of(steps: Sequence[Step], costs: Sequence[Cost]) -> tuple[NodeProfile, ...]:
-    return tuple(
-        NodeProfile(node.name, node.op, node.engine, seconds, _output_bytes(node.outputs, sizes))
-        for node, (seconds, sizes) in zip((step.node for step in steps), costs, strict=False)
+def missing_output(name: str) -> AtcError:
+    return DEVICE_FAILED.error(
+        Text("nothing computed the output {name} in this run", name=repr(name))
     )
 
 
-def _output_bytes(outputs: Sequence[TensorFacts], sizes: Sequence[int]) -> int:
-    return sum(size * facts.dtype.itemsize for size, facts in zip(sizes, outputs, strict=True))
+def profile_of(steps: Sequence[Step], costs: Sequence[Cost]) -> tuple[NodeProfile, ...]:
+    profile = []
+    for step, (seconds, sizes) in zip(steps, costs, strict=False):
+        node, pairs = step.node, zip(sizes, step.node.outputs, strict=True)
+        nbytes = sum(size * facts.dtype.itemsize for size, facts in pairs)
+        profile.append(NodeProfile(node.name, node.op, node.engine, seconds, nbytes))
+    return tuple(profile)

@@ -14,6 +14,7 @@ from atc_py.device.sim.numerics.rounding import carrier_dtype
 from atc_py.diag import Place
 from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.package.stored_types import TRANS_DATA
+from atc_py.system.structs import replace
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -26,17 +27,6 @@ class Step(msgspec.Struct, frozen=True):
     outputs: tuple[int, ...]  # positions of its outputs
     is_late: bool = False  # only the run knows all dims, or a number on which they depend
     frees: tuple[int, ...] = ()  # positions of the tensors that nobody reads after it
-
-    def freeing(self, tensors: tuple[int, ...]) -> Step:
-        """This step freeing `tensors`; `dataclasses.replace` takes several times as long."""
-        return Step(
-            self.index, self.node, self.kernel, self.inputs, self.outputs, self.is_late, tensors
-        )
-
-    def reading(self, inputs: tuple[int, ...]) -> Step:
-        return Step(
-            self.index, self.node, self.kernel, inputs, self.outputs, self.is_late, self.frees
-        )
 
     @property
     def place(self) -> Place:
@@ -80,7 +70,7 @@ def without_moves(steps: Sequence[Step]) -> tuple[list[Step], dict[int, int]]:
         elif stands_for.keys().isdisjoint(step.inputs):
             found.append(step)
         else:
-            found.append(step.reading(tuple(stands_for.get(t, t) for t in step.inputs)))
+            found.append(replace(step, inputs=tuple(stands_for.get(t, t) for t in step.inputs)))
     return found, stands_for
 
 
@@ -90,7 +80,7 @@ def freeing(steps: Sequence[Step], kept: Iterable[int]) -> tuple[Step, ...]:
     found: list[Step] = []
     for step in reversed(steps):
         mentioned = dict.fromkeys(each for each in (*step.inputs, *step.outputs) if each >= 0)
-        found.append(step.freeing(tuple(each for each in mentioned if each not in read)))
+        found.append(replace(step, frees=tuple(each for each in mentioned if each not in read)))
         read.update(mentioned)
     return tuple(reversed(found))
 
@@ -163,7 +153,9 @@ class _Planner:
     def _place(self, step: Step) -> None:
         donor = self._donor(step) if step.kernel.in_place else None
         for tensor in step.outputs:
-            slot = self._take(self._nbytes(tensor)) if donor is None else self._held.pop(donor)
+            facts = self._tensors[tensor]
+            nbytes = facts.elements * carrier_dtype(facts.dtype).itemsize
+            slot = self._take(nbytes) if donor is None else self._held.pop(donor)
             self._held[tensor] = self._slot_of[tensor] = slot
             donor = None
 
@@ -178,10 +170,6 @@ class _Planner:
             if tensor >= 0 and fits and root in self._held and self._uses[root] == 1:
                 return root
         return None
-
-    def _nbytes(self, tensor: int) -> int:
-        facts = self._tensors[tensor]
-        return facts.elements * carrier_dtype(facts.dtype).itemsize
 
     def _take(self, nbytes: int) -> int:
         """The smallest free slot that fits, else the largest enlarged, else a new one."""

@@ -46,15 +46,13 @@ class Takeovers:
         follows = {self._roots[operand]}
         for node in self._launch_of.get(result, ()):
             row = find_operator(node.op)
-            if row is None or not row.launches_kernel or not self._touches(node.inputs, follows):
+            read = {self._roots[tensor] for tensor in node.inputs if tensor >= 0}
+            if row is None or not row.launches_kernel or follows.isdisjoint(read):
                 continue
             if not row.in_place or node.engine != _AI_CORE:
                 return False
             follows.update(node.outputs)
         return result in follows
-
-    def _touches(self, inputs: Iterable[int], follows: set[int]) -> bool:
-        return any(tensor >= 0 and self._roots[tensor] in follows for tensor in inputs)
 
 
 Bytes = NDArray[np.uint8]

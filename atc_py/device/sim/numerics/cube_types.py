@@ -73,13 +73,9 @@ def check_channels(node: NodeView, channels: int) -> None:
     if bias is not None and bias.shape != (channels,):
         text = Text("bias must have shape {shape}, found {found}")
         raise NodeError(text.with_values(shape=channels, found=bias))
-    if offset is not None and not _is_per_channel(offset, channels):
+    if offset is not None and offset.shape not in {(1,), (channels,)}:
         text = Text("offset_w must have shape 1 or {shape}, found {found}")
         raise NodeError(text.with_values(shape=channels, found=offset))
-
-
-def _is_per_channel(facts: TensorFacts, channels: int) -> bool:
-    return facts.shape in {(1,), (channels,)}
 
 
 _FORMATS = {4: "NCHW", 5: "NCDHW"}

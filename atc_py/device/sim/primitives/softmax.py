@@ -40,12 +40,10 @@ def softmax_steps(call: Call) -> SoftmaxSteps:
 
     Only float16 data have several implementations; the vector unit computes all others as they are.
     """
+    node = call.node
+    mode = node.attributes.get("impl_mode") if node.x.dtype is DType.FLOAT16 else None
     modes = (_DIFFERENCE, _EXPONENTIAL, frozenset({_EACH}))
-    return SoftmaxSteps(*(_rounded if _is_narrow(call, each) else kept for each in modes))
-
-
-def _is_narrow(call: Call, modes: frozenset[str]) -> bool:
-    return call.node.x.dtype is DType.FLOAT16 and call.node.attributes.get("impl_mode") in modes
+    return SoftmaxSteps(*(_rounded if mode in rounding else kept for rounding in modes))
 
 
 def _rounded(array: NDArray[Any]) -> NDArray[Any]:
