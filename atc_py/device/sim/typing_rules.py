@@ -1,9 +1,9 @@
 """Type rules that several kernels share: output types from input types, or why there are none."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor.shapes import broadcast_shapes, normalize_axis
+from atc_py.tensor.shapes import Shape, broadcast_shapes, normalize_axis
 from atc_py.text import Text, error_text
 
 
@@ -17,12 +17,17 @@ def same_float_as_x(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def broadcast(node: NodeView) -> tuple[TensorFacts, ...]:
+    """Inputs of one dtype, broadcast against each other."""
     one_dtype(node.present)
+    shape = broadcast_dims(*(facts.shape for facts in node.present))
+    return (TensorFacts(node.x.dtype, shape),)
+
+
+def broadcast_dims(*shapes: Shape) -> Shape:
     try:
-        shape = broadcast_shapes(node.required(0).shape, node.required(1).shape)
+        return broadcast_shapes(*shapes)
     except ValueError as error:
         raise NodeError(error_text(error)) from None
-    return (TensorFacts(node.x.dtype, shape),)
 
 
 def one_dtype(tensors: Iterable[TensorFacts]) -> None:
@@ -47,6 +52,32 @@ def require_rank(facts: TensorFacts, rank: int, name: str) -> None:
     if facts.rank != rank:
         text = Text("{name} must have {rank} axes, found {found}")
         raise NodeError(text.with_values(name=name, rank=rank, found=facts))
+
+
+def require_one_element(node: NodeView, names: Mapping[int, str]) -> None:
+    """Check the inputs whose names are given by position."""
+    for position, name in names.items():
+        if node.required(position).elements != 1:
+            text = Text("{name} must be one element, found {found}")
+            raise NodeError(text.with_values(name=name, found=node.required(position)))
+
+
+def require_per_channel(node: NodeView, names: Sequence[str]) -> None:
+    """Check that the inputs after x have one element for each of its channels."""
+    for position, name in enumerate(names, start=1):
+        facts = node.required(position)
+        if facts.shape != node.x.shape[1:2]:
+            text = Text("{name} must have shape {shape}, found {found}")
+            raise NodeError(text.with_values(name=name, shape=node.x.shape[1], found=facts))
+
+
+def require_shapes(node: NodeView, shapes: Mapping[int, Shape]) -> None:
+    """Check the shapes of inputs, by position, as far as they are there."""
+    for position, shape in shapes.items():
+        facts = node.input(position)
+        if facts is not None and facts.shape != shape:
+            text = Text("input {position} must have shape {shape}, found {found}")
+            raise NodeError(text.with_values(position=position, shape=list(shape), found=facts))
 
 
 def axes_of(axes: Iterable[int], rank: int) -> tuple[int, ...]:

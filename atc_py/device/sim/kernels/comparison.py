@@ -3,11 +3,10 @@
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, TypeRule, kernel
-from atc_py.device.sim.typing_rules import broadcast, one_dtype, require_float
+from atc_py.device.sim.typing_rules import broadcast, broadcast_dims, one_dtype, require_float
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import broadcast_shapes
-from atc_py.text import Text, error_text
+from atc_py.text import Text
 
 
 def _comparison_types(node: NodeView) -> tuple[TensorFacts, ...]:
@@ -29,7 +28,7 @@ def _test_types(node: NodeView) -> tuple[TensorFacts, ...]:
 def _logic_types(node: NodeView) -> tuple[TensorFacts, ...]:
     for facts in node.present:
         _require_bool(facts)
-    return broadcast(node) if len(node.inputs) > 1 else (node.x,)
+    return broadcast(node)
 
 
 def _require_bool(facts: TensorFacts) -> None:
@@ -42,7 +41,7 @@ def _integer_types(node: NodeView) -> tuple[TensorFacts, ...]:
         if not facts.dtype.is_integer:
             text = Text("the kernel computes integers, found {found}")
             raise NodeError(text.with_values(found=facts.dtype.value))
-    return broadcast(node) if len(node.inputs) > 1 else (node.x,)
+    return broadcast(node)
 
 
 def _declare(op: str, function: np.ufunc, types: TypeRule, *, in_place: bool = False) -> None:
@@ -79,10 +78,7 @@ def _select_types(node: NodeView) -> tuple[TensorFacts, ...]:
     _require_bool(node.x)
     then = node.required(1)
     one_dtype((then, node.required(2)))
-    try:
-        shape = broadcast_shapes(*(facts.shape for facts in node.present))
-    except ValueError as error:
-        raise NodeError(error_text(error)) from None
+    shape = broadcast_dims(*(facts.shape for facts in node.present))
     return (TensorFacts(then.dtype, shape),)
 
 

@@ -33,12 +33,9 @@ def _numbers(node: NodeView, position: int) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers.reshape(-1))
 
 
-def _expand(node: NodeView) -> Mapping[str, AttributeValue]:
-    return {"shape": _numbers(node, 1)}
-
-
-def _tile(node: NodeView) -> Mapping[str, AttributeValue]:
-    return {"multiples": _numbers(node, 1)}
+def _named(name: str) -> Callable[[NodeView], Mapping[str, AttributeValue]]:
+    """What reads the numbers of the second input as one attribute."""
+    return lambda node: {name: _numbers(node, 1)}
 
 
 def _slice(node: NodeView) -> Mapping[str, AttributeValue]:
@@ -97,10 +94,6 @@ def _reduce(node: NodeView) -> Mapping[str, AttributeValue]:
     return {"axes": tuple(sorted(distinct)), "keep_dims": node.flag("keep_dims")}
 
 
-def _squeeze(node: NodeView) -> Mapping[str, AttributeValue]:
-    return {"axis": _numbers(node, 1)}
-
-
 def _parts(node: NodeView) -> Mapping[str, AttributeValue]:
     (axis,), count = axes_of((node.integer("split_dim"),), node.x.rank), node.integer("num_split")
     if count < 1 or node.x.shape[axis] % count:
@@ -143,30 +136,25 @@ def _register(op: str, form: _Form, **traits: Unpack[Traits]) -> None:
 
 _X = (0,)
 
-_register("Expand", _Form("ExpandD", _X, _expand), rounding=Rounding.ON_GRID)
+_register("Expand", _Form("ExpandD", _X, _named("shape")), rounding=Rounding.ON_GRID)
 _register("OneHot", _Form("OneHotD", (0, 2, 3), _one_hot), rounding=Rounding.ON_GRID)
 _register("PadV3", _Form("PadV3D", _X, _pad), rounding=Rounding.ON_GRID)
 _register("ReduceSum", _Form("ReduceSumD", _X, _reduce))
 _register("SplitD", _Form("SplitVD", _X, _parts), rounding=Rounding.ON_GRID)
-_register("SqueezeV3", _Form("Squeeze", _X, _squeeze), rounding=Rounding.ON_GRID, alias=True)
+_register("SqueezeV3", _Form("Squeeze", _X, _named("axis")), rounding=Rounding.ON_GRID, alias=True)
 _register("StridedSliceV2", _Form("StridedSliceD", _X, _slice), rounding=Rounding.ON_GRID)
-_register("Tile", _Form("TileD", _X, _tile), rounding=Rounding.ON_GRID)
-
-
-def _rank_type(node: NodeView) -> tuple[TensorFacts, ...]:
-    node.expect("dtype", DType.INT64)
-    return (TensorFacts(DType.INT64, (node.x.rank,)),)
-
-
-@kernel("Shape", _rank_type, rounding=Rounding.ON_GRID)
-def shape_of(call: Call) -> None:
-    """Compute the dims."""
-    call.out[...] = call.x.shape
+_register("Tile", _Form("TileD", _X, _named("multiples")), rounding=Rounding.ON_GRID)
 
 
 def _count_type(node: NodeView) -> tuple[TensorFacts, ...]:
     node.expect("dtype", DType.INT64)
-    return (TensorFacts(DType.INT64, ()),)
+    return (TensorFacts(DType.INT64, (node.x.rank,) if node.op == "Shape" else ()),)
+
+
+@kernel("Shape", _count_type, rounding=Rounding.ON_GRID)
+def shape_of(call: Call) -> None:
+    """Compute the dims."""
+    call.out[...] = call.x.shape
 
 
 @kernel("Size", _count_type, rounding=Rounding.ON_GRID)

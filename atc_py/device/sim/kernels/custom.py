@@ -7,11 +7,16 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.kernels.matmul import batch_matmul
-from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.device.sim.typing_rules import (
+    broadcast,
+    broadcast_dims,
+    one_dtype,
+    require_float,
+    require_rank,
+)
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Shape, broadcast_shapes
-from atc_py.text import Text, error_text
+from atc_py.text import Text
 
 Array = NDArray[Any]
 
@@ -23,20 +28,7 @@ _AT_ONCE = 1 << 20
 # Arithmetic -------------------------------------------------------------------------------------
 
 
-def _broadcast(*shapes: Shape) -> Shape:
-    try:
-        return broadcast_shapes(*shapes)
-    except ValueError as error:
-        raise NodeError(error_text(error)) from None
-
-
-def _addcmul_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    one_dtype(node.present)
-    shapes = [facts.shape for facts in node.present]
-    return (TensorFacts(node.x.dtype, _broadcast(*shapes)),)
-
-
-@kernel("Addcmul", _addcmul_types, in_place=True)
+@kernel("Addcmul", broadcast, in_place=True)
 def addcmul(call: Call) -> None:
     """Compute `y = input_data + x1 * x2 * value`, rounded once; integers wrap around."""
     product = np.multiply(call.input(1), call.input(2))
@@ -56,7 +48,7 @@ def _batch_matmul_types(node: NodeView) -> tuple[TensorFacts, ...]:
     if left[-1] != right[-2]:
         text = Text("inner dims must be equal, found {found} and {other}")
         raise NodeError(text.with_values(found=left[-1], other=right[-2]))
-    stack = _broadcast(left[:-2], right[:-2])
+    stack = broadcast_dims(left[:-2], right[:-2])
     return (TensorFacts(node.x.dtype, (*stack, left[-2], right[-1])),)
 
 

@@ -181,8 +181,7 @@ def non_max_suppression(call: Call) -> None:
 def _chosen(call: Call) -> list[tuple[int, int, int]]:
     """Image, class and box by `keep_best` for each image and class."""
     boxes, scores = call.x, call.input(1)
-    most = int(_number(call, 2, 0))
-    threshold, least = _number(call, 3, 0.0), _optional_number(call, 4)
+    most, threshold, least = int(_number(call, 2) or 0), _number(call, 3) or 0.0, _number(call, 4)
     if not 0 <= threshold <= 1:
         raise ValueError(Text("iou_threshold must be in [0, 1], found {found}", found=threshold))
     found: list[tuple[int, int, int]] = []
@@ -194,12 +193,8 @@ def _chosen(call: Call) -> list[tuple[int, int, int]]:
     return found
 
 
-def _number(call: Call, position: int, default: float) -> float:
-    number = _optional_number(call, position)
-    return default if number is None else number
-
-
-def _optional_number(call: Call, position: int) -> Any:
+def _number(call: Call, position: int) -> Any:
+    """The one element of an input in its own type, or None when it is absent."""
     array = call.optional(position)
     return None if array is None else array.reshape(-1)[0]
 

@@ -9,11 +9,16 @@ from numpy.typing import NDArray
 from atc_py.device.sim.kernel import Call, Launch, Rounding, bound_kernel, kernel, sequence
 from atc_py.device.sim.numerics.rounding import is_rounded
 from atc_py.device.sim.primitives.blocks import Copies, by_pairs, moving
-from atc_py.device.sim.typing_rules import broadcast, one_dtype, same_as_x
+from atc_py.device.sim.typing_rules import (
+    broadcast,
+    broadcast_dims,
+    one_dtype,
+    require_one_element,
+    same_as_x,
+)
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import broadcast_shapes
-from atc_py.text import Text, error_text
+from atc_py.text import Text
 
 _ROW = 4096
 """Elements of the array that stands for the 0 of a Relu."""
@@ -69,10 +74,15 @@ def real_div(call: Call) -> None:
 
 @kernel("Pow", broadcast, in_place=True)
 def power(call: Call) -> None:
-    """Compute `y = x1 ** x2`; integers wrap around, and lose their fraction if x2 is negative."""
+    """Compute `y = x1 ** x2`; integers wrap around, and lose their fraction if x2 is negative.
+
+    To a negative power, all integers but 1 and -1 give 0.
+    """
     base, exponent = call.input(0), call.input(1)
     if not call.node.x.dtype.is_float:
-        _integer_power(base, exponent, call.out)
+        inverted = exponent < 0
+        powers = np.power(base, np.where(inverted, exponent & 1, exponent))
+        np.copyto(call.out, np.where(inverted & (np.absolute(base) != 1), 0, powers))
     elif exponent.size == 1 and exponent.reshape(-1)[0] == _SQUARE:
         np.multiply(base, base, out=call.out)
     else:
@@ -92,13 +102,6 @@ def _raise(base: NDArray[Any], exponent: NDArray[Any], out: NDArray[Any]) -> Non
     infinite = out == -np.inf
     np.sqrt(out, out=out)
     out[infinite] = np.inf
-
-
-def _integer_power(base: NDArray[Any], exponent: NDArray[Any], out: NDArray[Any]) -> None:
-    """Raise integers to powers; to a negative one, all but 1 and -1 give 0."""
-    inverted = exponent < 0
-    powers = np.power(base, np.where(inverted, exponent & 1, exponent))
-    np.copyto(out, np.where(inverted & (np.absolute(base) != 1), 0, powers))
 
 
 def _accumulate_types(node: NodeView) -> tuple[TensorFacts, ...]:
@@ -144,10 +147,7 @@ def relu(call: Call) -> Launch:
 
 def _clip_types(node: NodeView) -> tuple[TensorFacts, ...]:
     one_dtype(node.present)
-    for position, name in ((1, "clip_value_min"), (2, "clip_value_max")):
-        if node.required(position).elements != 1:
-            text = Text("{name} must be one element, found {found}")
-            raise NodeError(text.with_values(name=name, found=node.required(position)))
+    require_one_element(node, {1: "clip_value_min", 2: "clip_value_max"})
     return (node.x,)
 
 
@@ -159,10 +159,7 @@ def clip_by_value(call: Call) -> Launch:
 
 
 def _expand_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    try:
-        shape = broadcast_shapes(node.x.shape, node.integers("shape"))
-    except ValueError as error:
-        raise NodeError(error_text(error)) from None
+    shape = broadcast_dims(node.x.shape, node.integers("shape"))
     return (TensorFacts(node.x.dtype, shape),)
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.primitives.regions import Cells, Regions, pool_regions
 from atc_py.device.sim.primitives.suppression import Boxes, best_first, keep_best
-from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank, require_shapes
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
@@ -104,11 +104,7 @@ def _classes_types(node: NodeView) -> tuple[TensorFacts, ...]:
         text = Text("boxes {boxes} and scores {scores} do not match")
         raise NodeError(text.with_values(boxes=boxes, scores=scores))
     one_dtype(facts for facts in (boxes, scores, node.input(2)) if facts is not None)
-    for position, shape in ((2, (images, 4)), (3, (images,))):
-        facts = node.input(position)
-        if facts is not None and facts.shape != shape:
-            text = Text("input {position} must have shape {shape}, found {found}")
-            raise NodeError(text.with_values(position=position, shape=list(shape), found=facts))
+    require_shapes(node, {2: (images, 4), 3: (images,)})
     if node.flag("change_coordinate_frame") and node.input(2) is None:
         raise NodeError(Text("change_coordinate_frame needs a clip_window"))
     most = node.integer("max_total_size")

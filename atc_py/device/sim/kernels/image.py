@@ -104,23 +104,6 @@ def _half_pixel(axis: _Axis, places: Places) -> Places:
     return at
 
 
-def _pytorch_half_pixel(axis: _Axis, places: Places) -> Places:
-    """Positions like half_pixel, but 0 for a single result."""
-    return _half_pixel(axis, places) if axis.resized > 1 else np.zeros_like(places)
-
-
-def _tf_half_pixel_for_nn(axis: _Axis, places: Places) -> Places:
-    """Positions like half_pixel, not shifted back."""
-    at: Places = (places + np.float32(0.5)) / axis.scale
-    return at
-
-
-def _asymmetric(axis: _Axis, places: Places) -> Places:
-    """Positions that map the first element to the first."""
-    at: Places = places / axis.scale
-    return at
-
-
 def _align_corners(axis: _Axis, places: Places) -> Places:
     """Positions that map the first element to the first and the last to the last."""
     at: Places = places * np.float32(axis.length - 1) / np.float32(max(axis.resized - 1, 1))
@@ -138,11 +121,13 @@ def _tf_crop_and_resize(axis: _Axis, places: Places) -> Places:
 
 _COORDINATES: Mapping[str, Callable[[_Axis, Places], Places]] = {
     "align_corners": _align_corners,
-    "asymmetric": _asymmetric,
+    "asymmetric": lambda axis, places: places / axis.scale,
     "half_pixel": _half_pixel,
-    "pytorch_half_pixel": _pytorch_half_pixel,
+    "pytorch_half_pixel": lambda axis, places: (
+        _half_pixel(axis, places) if axis.resized > 1 else np.zeros_like(places)
+    ),
     "tf_crop_and_resize": _tf_crop_and_resize,
-    "tf_half_pixel_for_nn": _tf_half_pixel_for_nn,
+    "tf_half_pixel_for_nn": lambda axis, places: (places + np.float32(0.5)) / axis.scale,
 }
 """Positions in x of the results of an axis, by coordinate_transformation_mode."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.typing_rules import axes_of, one_dtype
+from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_one_element
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
@@ -241,10 +241,7 @@ def reverse_sequence(call: Call) -> None:
 
 def _one_hot_types(node: NodeView) -> tuple[TensorFacts, ...]:
     one_dtype((node.required(1), node.required(2)))
-    for position, name in ((1, "on_value"), (2, "off_value")):
-        if node.required(position).elements != 1:
-            text = Text("{name} must be one element, found {found}")
-            raise NodeError(text.with_values(name=name, found=node.required(position)))
+    require_one_element(node, {1: "on_value", 2: "off_value"})
     depth = node.integer("depth")
     if depth < 0 or not node.x.dtype.is_integer:
         text = Text("indices must be integers and depth at least 0, found {found}, {depth}")

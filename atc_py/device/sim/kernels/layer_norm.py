@@ -21,7 +21,7 @@ from atc_py.device.sim.kernel import (
 )
 from atc_py.device.sim.numerics.row_sums import ROWS_TOGETHER, summing
 from atc_py.device.sim.primitives.blocks import with_row
-from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
+from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float, require_per_channel
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
@@ -117,11 +117,7 @@ def _instance_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
         node.expect("data_format", "NCHW")
     if node.x.rank < _CHANNEL_AXES:
         raise NodeError(Text("x must have a channel axis, found {found}", found=node.x))
-    for position, name in enumerate(("gamma", "beta"), start=1):
-        facts = node.required(position)
-        if facts.shape != node.x.shape[1:2]:
-            text = Text("{name} must have shape {shape}, found {found}")
-            raise NodeError(text.with_values(name=name, shape=node.x.shape[1], found=facts))
+    require_per_channel(node, ("gamma", "beta"))
     return (node.x,)
 
 

@@ -1,9 +1,6 @@
 """Losses."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.typing_rules import require_float
@@ -42,8 +39,10 @@ def softmax_cross_entropy_loss(call: Call) -> None:
 
     A label that is ignore_index or no class counts for nothing: 0 is its loss, and its weight.
     """
-    logs = call.outputs[1]
-    _log_softmax(call, logs)
+    x, logs = call.x, call.outputs[1]
+    np.subtract(x, x.max(axis=_CLASSES, keepdims=True, initial=-np.inf), out=logs)
+    powers = np.exp(logs, out=call.workspace.take("powers", x.shape, x.dtype))
+    np.subtract(logs, np.log(powers.sum(axis=_CLASSES, keepdims=True)), out=logs)
     classes = logs.shape[_CLASSES]
     labels = call.input(1)
     counts = (labels != call.node.integer("ignore_index")) & (labels >= 0) & (labels < classes)
@@ -63,11 +62,3 @@ def softmax_cross_entropy_loss(call: Call) -> None:
     np.copyto(call.out, losses.sum())
     if reduction == "mean":
         np.divide(call.out, shares.sum(), out=call.out)
-
-
-def _log_softmax(call: Call, out: NDArray[Any]) -> None:
-    """Compute `(x - m) - log(sum of exp(x - m))`, m the largest x, over the classes."""
-    x = call.x
-    np.subtract(x, x.max(axis=_CLASSES, keepdims=True, initial=-np.inf), out=out)
-    powers = np.exp(out, out=call.workspace.take("powers", x.shape, x.dtype))
-    np.subtract(out, np.log(powers.sum(axis=_CLASSES, keepdims=True)), out=out)

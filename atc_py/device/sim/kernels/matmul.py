@@ -31,11 +31,11 @@ from atc_py.device.sim.numerics.integer_products import (
     widened_weights,
 )
 from atc_py.device.sim.primitives.blocks import with_row
-from atc_py.device.sim.typing_rules import require_float, require_rank
+from atc_py.device.sim.typing_rules import broadcast_dims, require_float, require_rank
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.system.structs import replace
-from atc_py.tensor.shapes import Shape, broadcast_shapes
-from atc_py.text import Text, error_text
+from atc_py.tensor.shapes import Shape
+from atc_py.text import Text
 
 _MATRIX = 2
 
@@ -62,10 +62,7 @@ def _product(node: NodeView, turn: str) -> TensorFacts:
         text = Text("inner dims must be equal, found {found} and {other}")
         raise NodeError(text.with_values(found=inner, other=other_inner))
     check_channels(node, columns)
-    try:
-        stack = broadcast_shapes(left.shape[:-2], right.shape[:-2])
-    except ValueError as error:
-        raise NodeError(error_text(error)) from None
+    stack = broadcast_dims(left.shape[:-2], right.shape[:-2])
     return TensorFacts(dtype, (*stack, rows, columns))
 
 

@@ -7,11 +7,15 @@ import numpy as np
 from atc_py.device.sim.kernel import Call, Launch, Rounding, bound_kernel, kernel, sequence
 from atc_py.device.sim.numerics.rounding import Kind, round_to_grid
 from atc_py.device.sim.primitives.softmax import softmax_steps, softmaxing
-from atc_py.device.sim.typing_rules import axes_of, require_float
+from atc_py.device.sim.typing_rules import (
+    axes_of,
+    broadcast_dims,
+    require_float,
+    require_per_channel,
+)
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import broadcast_shapes
-from atc_py.text import Text, error_text
+from atc_py.text import Text
 
 _LEAST_RANK = 2
 
@@ -21,12 +25,9 @@ def _batch_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
     require_float(x)
     if x.rank < _LEAST_RANK:
         raise NodeError(Text("x must have a channel axis, found {found}", found=x))
-    for position, name in enumerate(("scale", "offset", "mean", "variance"), start=1):
-        facts = node.required(position)
+    for facts in node.present[1:]:
         require_float(facts)
-        if facts.shape != x.shape[1:2]:
-            text = Text("{name} must have shape {shape}, found {found}")
-            raise NodeError(text.with_values(name=name, shape=x.shape[1], found=facts))
+    require_per_channel(node, ("scale", "offset", "mean", "variance"))
     return (x,)
 
 
@@ -197,11 +198,7 @@ def _types(node: NodeView) -> tuple[TensorFacts, ...]:
         raise NodeError(Text("x must have an axis, found {found}", found=x))
     if mask.dtype is not DType.BOOL:
         raise NodeError(Text("mask must be bool, found {found}", found=mask.dtype.value))
-    try:
-        shape = broadcast_shapes(x.shape, mask.shape)
-    except ValueError as error:
-        raise NodeError(error_text(error)) from None
-    if shape != x.shape:
+    if broadcast_dims(x.shape, mask.shape) != x.shape:
         raise NodeError(Text("mask must be broadcast to {x}, found {found}", x=x, found=mask))
     return (x,)
 

@@ -17,7 +17,7 @@ from atc_py.device.sim.primitives.cells import (
     run_gru,
     run_lstm,
 )
-from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank, require_shapes
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
@@ -42,11 +42,7 @@ def _check_operands(node: NodeView, lengths: int, wanted: Mapping[int, Shape]) -
     if given is not None and given.dtype is not DType.INT32:
         text = Text("sequence lengths must be int32, found {found}")
         raise NodeError(text.with_values(found=given.dtype.value))
-    for position, shape in wanted.items():
-        facts = node.input(position)
-        if facts is not None and facts.shape != shape:
-            text = Text("input {position} must have shape {shape}, found {found}")
-            raise NodeError(text.with_values(position=position, shape=list(shape), found=facts))
+    require_shapes(node, wanted)
 
 
 def _expect_one_direction(node: NodeView) -> None:

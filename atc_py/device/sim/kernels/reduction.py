@@ -78,11 +78,14 @@ def _large_roots(x: Words, add_up: Callable[[Words], Words]) -> Words:
 def _reduced(
     node: NodeView, axes_name: str = "axes", keep_name: str = "keep_dims"
 ) -> tuple[TensorFacts, ...]:
-    x = node.x
-    axes = axes_of(node.integers(axes_name), x.rank)
-    keep = node.flag(keep_name)
-    dims = (1 if axis in axes else x.shape[axis] for axis in range(x.rank))
-    kept = tuple(e for axis, e in enumerate(dims) if keep or axis not in axes)
+    axes = axes_of(node.integers(axes_name), node.x.rank)
+    return _without(node.x, axes, keep=node.flag(keep_name))
+
+
+def _without(x: TensorFacts, axes: tuple[int, ...], *, keep: bool) -> tuple[TensorFacts, ...]:
+    """The type of x without the axes, or with size 1 there."""
+    dims = (1 if axis in axes else dim for axis, dim in enumerate(x.shape))
+    kept = tuple(dim for axis, dim in enumerate(dims) if keep or axis not in axes)
     return (TensorFacts(x.dtype, kept),)
 
 
@@ -194,11 +197,7 @@ def lp_norm(call: Call) -> None:
 
 def _log_sum_types(node: NodeView) -> tuple[TensorFacts, ...]:
     require_float(node.x)
-    axes = _axes_given(node)
-    keep = node.flag("keep_dims")
-    dims = (1 if axis in axes else size for axis, size in enumerate(node.x.shape))
-    kept = tuple(dim for axis, dim in enumerate(dims) if keep or axis not in axes)
-    return (TensorFacts(node.x.dtype, kept),)
+    return _without(node.x, _axes_given(node), keep=node.flag("keep_dims"))
 
 
 def _axes_given(node: NodeView) -> tuple[int, ...]:

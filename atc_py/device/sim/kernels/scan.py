@@ -51,7 +51,10 @@ def _accumulate(call: Call, axis: int) -> None:
 
 
 def _top_k_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    return _ranked_types(node, _k(node))
+    numbers = node.numbers_of(1, "k")
+    if numbers.size != 1:
+        raise NodeError(Text("k must be one number, found {found}", found=node.required(1)))
+    return _ranked_types(node, int(numbers.reshape(-1)[0]))
 
 
 def _top_k_d_types(node: NodeView) -> tuple[TensorFacts, ...]:
@@ -71,13 +74,6 @@ def _ranked_types(node: NodeView, k: int) -> tuple[TensorFacts, ...]:
         raise NodeError(text.with_values(dim=x.shape[axis], found=k))
     shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
     return TensorFacts(x.dtype, shape), TensorFacts(DType.INT32, shape)
-
-
-def _k(node: NodeView) -> int:
-    numbers = node.numbers_of(1, "k")
-    if numbers.size != 1:
-        raise NodeError(Text("k must be one number, found {found}", found=node.required(1)))
-    return int(numbers.reshape(-1)[0])
 
 
 _ORDERED = 24

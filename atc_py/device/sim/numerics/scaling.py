@@ -56,9 +56,7 @@ def clear_negative(values: Floats) -> None:
 def by_flat_blocks(call: Call, formula: Flat) -> None:
     """Call `formula(x, out, scratch)` on flat blocks of the first input and the first output.
 
-    Args:
-        call: its output has as many elements as its first input.
-        formula: fills `out`; `scratch` is float32 that nothing else uses.
+    It fills `out`, which has as many elements as x; `scratch` is float32 that nothing else uses.
     """
     x, out = call.x.reshape(-1), call.out.reshape(-1)
     scratch = call.workspace.take("block", (min(_BLOCK, x.size),), np.float32)

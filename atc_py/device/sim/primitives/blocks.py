@@ -47,11 +47,9 @@ _FUNCTIONS: dict[str, Callable[..., object]] = {
 
 
 def by_formula(call: Call, formula: Formula | None = None) -> Launch:
-    """A launch of a formula, that of the operator where left out, on flat blocks.
+    """A launch of a formula of the first input, the operator's where left out, on flat blocks.
 
-    Args:
-        call: its output has as many elements as its first input, whose memory it may be.
-        formula: of the first input.
+    The output has as many elements, and may be the input's memory.
     """
     term, steps = trace(partial(formula or FORMULAS[call.node.op], call.node))
     source, target = call.x.reshape(-1), call.out.reshape(-1)

@@ -68,11 +68,8 @@ def softmaxing(
 ) -> Launch:
     """A launch that sets `out` to `exp(x - m) / sum of exp(x - m)`, m the largest x.
 
-    Args:
-        x: any shape.
-        out: of the shape and dtype of x, in C order; may be its memory.
-        axes: from the front; worked along jointly.
-        steps: what is done in place to what each step gives.
+    `out`, in C order, may be the memory of x. `axes` are counted from the front and worked along
+    jointly; `steps` are done in place to what each step gives.
     """
     shape = tuple(1 if axis in axes else dim for axis, dim in enumerate(x.shape))
     row = np.empty(shape, x.dtype)
