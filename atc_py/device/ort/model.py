@@ -12,8 +12,7 @@ from onnx import FunctionProto, NodeProto, ValueInfoProto, helper
 from atc_py.device.backend import LoadedModel
 from atc_py.device.ort.body import Body, is_rounded
 from atc_py.device.ort.branches import WrittenOperator, reads_of, with_branches
-from atc_py.device.ort.constants import Initializer
-from atc_py.device.ort.elements import element_type, held_dtype
+from atc_py.device.ort.elements import Initializer, element_type, held_dtype
 from atc_py.device.ort.functions import Functions
 from atc_py.device.ort.late_rounding import without_early_roundings
 from atc_py.device.ort.node import CompiledNode, NoFormError

@@ -9,8 +9,7 @@ from onnx import ValueInfoProto, helper
 
 from atc_py.device.backend import LoadedModel
 from atc_py.device.ort.body import Body
-from atc_py.device.ort.constants import Initializer
-from atc_py.device.ort.elements import element_type
+from atc_py.device.ort.elements import Initializer, element_type
 from atc_py.device.ort.model import Emulated, Emulator
 from atc_py.device.ort.node import CompiledNode
 from atc_py.device.ort.registry import Write, find_emulation

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.backend import LoadedModel, NodeProfile
-from atc_py.device.sim.execution.dynamic_shapes import read_feeds, results_in_run, typed_by_inputs
 from atc_py.device.sim.execution.launch import (
     Cost,
     bound,
@@ -22,6 +21,9 @@ from atc_py.device.sim.execution.launch import (
     is_dead,
     missing_output,
     profile_of,
+    read_feeds,
+    results_in_run,
+    typed_by_inputs,
 )
 from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.execution.parallel import Workers

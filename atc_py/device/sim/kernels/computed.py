@@ -34,7 +34,7 @@ def _numbers(node: NodeView, position: int) -> tuple[int, ...]:
 
 
 def _named(name: str) -> Callable[[NodeView], Mapping[str, AttributeValue]]:
-    """What reads the numbers of the second input as one attribute."""
+    """Read the numbers of the second input as one attribute."""
     return lambda node: {name: _numbers(node, 1)}
 
 

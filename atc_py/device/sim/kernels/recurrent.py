@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Launch, bound_kernel, kernel
-from atc_py.device.sim.primitives.activations import read_activations, sigmoid
 from atc_py.device.sim.primitives.cells import (
     GateRule,
     Peepholes,
     Sequences,
     StateWeights,
+    read_activations,
     run_gru,
     run_lstm,
+    sigmoid,
 )
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank, require_shapes
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts

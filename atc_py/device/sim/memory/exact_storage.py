@@ -13,20 +13,21 @@ from typing import Any
 from numpy.typing import NDArray
 
 from atc_py.device.backend import LoadedModel, NodeProfile
-from atc_py.device.sim.execution.dynamic_shapes import read_feeds, results_in_run, typed_by_inputs
 from atc_py.device.sim.execution.launch import (
     Cost,
     failure_of,
     is_dead,
     missing_output,
     profile_of,
+    read_feeds,
+    results_in_run,
+    typed_by_inputs,
 )
 from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.execution.program import Step
 from atc_py.device.sim.kernel import Call, Workspace
-from atc_py.device.sim.memory.device_memory import DeviceMemory
-from atc_py.device.sim.memory.layouts import Layouts
+from atc_py.device.sim.memory.device_memory import DeviceMemory, Layouts
 from atc_py.device.sim.memory.memory_budget import MemoryBudget
 from atc_py.device.sim.numerics.rounding import from_carrier
 from atc_py.diag import DEVICE_MEMORY, Sink
