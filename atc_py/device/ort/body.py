@@ -78,6 +78,12 @@ class Body:
         value = self.own(position)
         return self.wide(value) if is_rounded(self.node.dtype(position)) else value
 
+    def integers(self, position: int = 0) -> str:
+        """The operand at `position` as int64."""
+        value = self.own(position)
+        known = self.node.dtype(position) is DType.INT64
+        return value if known else self.cast(value, DType.INT64)
+
     def all(self) -> list[str]:
         """All operands that are there, as `x` does."""
         return [self.x(position) for position in sorted(self.inputs)]
@@ -136,6 +142,10 @@ class Body:
     def ints(self, *values: int) -> str:
         """Int64 [n], as axes, shapes and indices are given."""
         return self.const(np.array(values, np.int64).reshape(-1), DType.INT64)
+
+    def range(self, count: str) -> str:
+        """The numbers from 0 to below `count`, an int64 without axes."""
+        return self.add("Range", self.const(0, DType.INT64), count, self.const(1, DType.INT64))
 
     # -- nodes
 

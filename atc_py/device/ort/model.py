@@ -1,6 +1,6 @@
 """A compiled graph as the parts of an ONNX model: nodes, functions, constants, inputs, outputs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -148,7 +148,13 @@ class Emulator:
                 Text("control flow has no ONNX form: {error}", error=error), help=_HELP
             ) from None
         made = {value for node in nodes for value in node.output}
-        aliases = list(self._aliases())
+        aliases = [
+            helper.make_node("Identity", [name], [port.name], f"{port.name}/Identity")
+            for port, name in (
+                (port, self._name(port.tensor)) for port in self._description.outputs
+            )
+            if name != port.name
+        ]
         inputs = [self._info(port.name, port.tensor) for port in self._description.inputs]
         outputs = [self._info(port.name, port.tensor) for port in self._description.outputs]
         return Emulated(
@@ -156,7 +162,11 @@ class Emulator:
             list(self._functions),
             inputs,
             outputs,
-            list(self._between(made)),
+            [
+                self._info(name, at)
+                for at, name in enumerate(self._names)
+                if name in made and name not in {port.name for port in self._description.outputs}
+            ],
             list(self._initializers.values()),
             {name: at for at, name in enumerate(self._names) if name in made},
             self._stands_for,
@@ -320,19 +330,6 @@ class Emulator:
         if known is None or (known.shape, known.dtype.numpy) != (made.shape, made.dtype):
             return False
         return known.numpy().tobytes() == made.tobytes()
-
-    def _aliases(self) -> Iterator[NodeProto]:
-        """Yield a node for each output that is an input, a constant, or an output of another name."""
-        for port in self._description.outputs:
-            name = self._name(port.tensor)
-            if name != port.name:
-                yield helper.make_node("Identity", [name], [port.name], f"{port.name}/Identity")
-
-    def _between(self, made: set[str]) -> Iterator[ValueInfoProto]:
-        outputs = {port.name for port in self._description.outputs}
-        for at, name in enumerate(self._names):
-            if name in made and name not in outputs:
-                yield self._info(name, at)
 
     def _info(self, name: str, tensor: int) -> ValueInfoProto:
         facts = self._types[tensor]

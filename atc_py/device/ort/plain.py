@@ -139,7 +139,8 @@ def _resize(body: Body) -> str:
     at = _SIZES if node.has(_SIZES) else _SCALES
     numbers = node.data(at)
     held = Body.const(body, numbers.astype(np.int64), DType.INT64) if at == _SIZES else None
-    scales = _float32(body, numbers) if held is None else ""
+    # Resize wants scales in float32, whatever dtype the network has.
+    scales = Body.const(body, numbers.astype(np.float32)) if held is None else ""
     return body.add(
         "Resize",
         body.x(),
@@ -150,11 +151,6 @@ def _resize(body: Body) -> str:
         coordinate_transformation_mode=node.text("coordinate_transformation_mode"),
         nearest_mode=node.text("nearest_mode"),
     )
-
-
-def _float32(body: Body, numbers: NDArray[Any]) -> str:
-    """A constant in float32, which Resize wants of scales."""
-    return Body.const(body, numbers.astype(np.float32), DType.FLOAT32)
 
 
 def _resize_to_size(body: Body) -> str:

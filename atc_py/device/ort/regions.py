@@ -132,8 +132,7 @@ def _side(body: Body, ends: tuple[str, str], length: str, cells: int, moved: boo
     count = body.add("Max", body.add("Ceil", size), zero)
     most = body.cast(body.add("ReduceMax", count, keepdims=0), DType.INT64)
     most = body.add("Max", most, body.const(1, DType.INT64))  # a maximum is of something
-    step = body.add("Range", body.const(0, DType.INT64), most, body.const(1, DType.INT64))
-    step = body.cast(step, dtype)
+    step = body.cast(body.range(most), dtype)
     counted = body.add("Less", step, count)
     cell = body.const(np.arange(cells)[:, None], dtype)
     first = body.add("Mul", cell, body.add("Unsqueeze", size, body.ints(2)))

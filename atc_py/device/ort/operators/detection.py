@@ -105,8 +105,7 @@ def non_max_suppression(body: Body) -> str:
         return body.cast(found, DType.INT32)
     count = body.add("Shape", found, end=1)
     number = body.add("Squeeze", count, body.ints(0))
-    zero, one = body.const(0, DType.INT64), body.const(1, DType.INT64)
-    places = body.add("Unsqueeze", body.add("Range", zero, number, one), body.ints(1))
+    places = body.add("Unsqueeze", body.range(number), body.ints(1))
     empty = body.const(np.full((rows, 3), -1), DType.INT64)
     return body.cast(body.add("ScatterND", empty, places, found), DType.INT32)
 
@@ -262,16 +261,14 @@ def _eligible(body: Body, boxes: str, scores: str, framed: str) -> str:
     fit = _ordered(body, low, high)
     if framed:
         fit = body.add("And", fit, framed)
-    fit = body.add("And", fit, body.add("Greater", scores, body.const(_threshold(body))))
+    fit = body.add(
+        "And", fit, body.add("Greater", scores, body.const(node.number("score_threshold")))
+    )
     if node.has(3):
         count = body.add("Unsqueeze", body.own(3), body.ints(1, 2))
         numbers = body.const(np.arange(node.shape(1)[1]), DType.INT32)
         fit = body.add("And", fit, body.add("Less", numbers, count))
     return body.add("Where", fit, scores, body.const(-np.inf))
-
-
-def _threshold(body: Body) -> float:
-    return body.node.number("score_threshold")
 
 
 def _kept(body: Body, boxes: str, scores: str) -> str:
@@ -287,7 +284,7 @@ def _kept(body: Body, boxes: str, scores: str) -> str:
         apart,
         most,
         overlap,
-        body.const([_threshold(body)]),
+        body.const([node.number("score_threshold")]),
     )
     none = body.const(np.zeros((images * classes, 1, count)), DType.INT32)
     ones = body.add("Expand", body.const([1], DType.INT32), body.add("Shape", found, end=1))

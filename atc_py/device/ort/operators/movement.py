@@ -23,11 +23,8 @@ def reshape(body: Body) -> str:
     node, shape = body.node, body.node.constant(1)
     dims = node.outputs[0].dims
     if shape is not None and 0 in shape and None not in dims:
-        return body.add("Reshape", body.own(), _integers(body, dims), allowzero=1)
-    wanted = (
-        body.cast(body.own(1), DType.INT64) if node.dtype(1) is not DType.INT64 else body.own(1)
-    )
-    return body.add("Reshape", body.own(), wanted, allowzero=node.integer("allowzero"))
+        return body.add("Reshape", body.own(), body.ints(*(dim or 0 for dim in dims)), allowzero=1)
+    return body.add("Reshape", body.own(), body.integers(1), allowzero=node.integer("allowzero"))
 
 
 @emulates("Flatten", moves=True)
@@ -147,10 +144,6 @@ def tile(body: Body) -> str:
     )
 
 
-def _integers(body: Body, dims: tuple[int | None, ...]) -> str:
-    return body.ints(*(dim or 0 for dim in dims))
-
-
 _DEPTH_AXES = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
 """Order of the axes N, (block, block, C) or (C, block, block), H, W in the result, by mode."""
 
@@ -214,9 +207,8 @@ def matrix_diag(body: Body) -> str:
         body.add("Reshape", body.cast(body.own(position), DType.INT64), body.ints())
         for position in (1, 2, 3)
     )
-    nothing, one = body.const(0, DType.INT64), body.const(1, DType.INT64)
-    row = body.add("Unsqueeze", body.add("Range", nothing, rows, one), body.ints(1))
-    column = body.add("Range", nothing, columns, one)
+    row = body.add("Unsqueeze", body.range(rows), body.ints(1))
+    column = body.range(columns)
     inside = body.add("Equal", body.add("Sub", column, row), k)
     length = body.add("Gather", body.add("Shape", body.own()), body.const(-1, DType.INT64))
     places = body.add("Where", inside, body.add("Min", row, column), length)

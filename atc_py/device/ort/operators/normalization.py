@@ -99,7 +99,7 @@ def hardmax(body: Body) -> str:
     x = body.x()
     places = arg_of(body, "Max", x, axis, keep=True)
     size = body.add("Squeeze", body.add("Shape", x, start=axis, end=axis + 1))
-    line = body.add("Range", body.const(0, DType.INT64), size, body.const(1, DType.INT64))
+    line = body.range(size)
     shape = body.ints(*(-1 if at == axis else 1 for at in range(body.node.rank())))
     found = body.add("Equal", body.add("Reshape", line, shape), places)
     return body.cast(found, carrier(body.node.dtype()))

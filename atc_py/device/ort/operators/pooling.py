@@ -78,7 +78,9 @@ def avg_pool(body: Body) -> str:
     node, x = body.node, body.x()
     override, exclusive = node.integer("divisor_override"), node.flag("exclusive")
     if node.flag("global_pooling"):
-        return _global_average(body, x, override)
+        if not override:
+            return reduced(body, "ReduceMean", x, SPATIAL)
+        return body.add("Div", reduced(body, "ReduceSum", x, SPATIAL), number(body, override))
     pool = SlidingPool.of(body)
     wide = carrier(body.node.dtype()) is DType.FLOAT32
     if wide and pool.is_plain and not override:
@@ -96,12 +98,6 @@ def avg_pool(body: Body) -> str:
     return body.add(
         "Div", bare.combined("Add", value), body.const(counts, carrier(body.node.dtype()))
     )
-
-
-def _global_average(body: Body, x: str, override: int) -> str:
-    if not override:
-        return reduced(body, "ReduceMean", x, SPATIAL)
-    return body.add("Div", reduced(body, "ReduceSum", x, SPATIAL), number(body, override))
 
 
 def _counts(pool: SlidingPool, override: int, *, exclusive: bool) -> NDArray[np.float64]:

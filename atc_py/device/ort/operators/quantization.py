@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from atc_py.device.ort.body import Body
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.scale_words import channel_axis, decode_hardware
+from atc_py.tensor.scale_words import HardwareWords, channel_axis, decode_hardware
 from atc_py.text import Text
 
 F16, F32 = DType.FLOAT16, DType.FLOAT32
@@ -106,7 +106,7 @@ def ascend_requant_s16(body: Body) -> list[str]:
     total = body.cast(body.own(), DType.INT32)
     if node.has(_ADDEND):
         addend = body.cast(body.own(_ADDEND), DType.INT32)
-        total = _clipped(body, body.add("Add", total, addend), _LOW, _HIGH)
+        total = _clipped(body, body.add("Add", total, addend))
     if node.flag("relu_flag"):
         total = body.add("Max", total, body.const(0, DType.INT32))
     result = _requantized(body, total, relu=False)
@@ -128,7 +128,7 @@ def ascend_dequant_s16(body: Body) -> str:
         addend = body.cast(body.own(_ADDEND), DType.INT32)
         if node.required(_ADDEND).dims != node.required(0).dims:
             addend = along_channels(body, addend, _ADDEND)
-        total = _clipped(body, body.add("Add", total, addend), _LOW, _HIGH)
+        total = _clipped(body, body.add("Add", total, addend))
     return body.cast(total, DType.INT16)
 
 
@@ -145,8 +145,8 @@ def _requantized(body: Body, x: str, *, relu: bool) -> str:
     return saturated(body, values, DType.INT8, nan=not finite)
 
 
-def _clipped(body: Body, values: str, low: int, high: int) -> str:
-    return body.add("Clip", values, body.const(low, DType.INT32), body.const(high, DType.INT32))
+def _clipped(body: Body, values: str) -> str:
+    return body.add("Clip", values, *(body.const(end, DType.INT32) for end in (_LOW, _HIGH)))
 
 
 _SCALE = 1
@@ -159,19 +159,13 @@ _SHIFT, _OFFSET = (32, 4), (37, 9)
 """The same of the other parts."""
 
 
-class _Part(Protocol):
-    """A part of a word: of data, and as nodes."""
-
-    def __call__(self, words: NDArray[np.uint64]) -> NDArray[Any]: ...
-
-
 def factor(body: Body) -> tuple[str, bool]:
     """The factors as float32, and whether they are known to be finite."""
     if body.node.dtype(_SCALE) is not DType.UINT64:
         return along_channels(body, body.x(_SCALE), _SCALE), False
     found = _words(body)
     finite = found is not None and bool(np.isfinite(decode_hardware(found).scale).all())
-    return _part(body, "factor", _factor, _factor_nodes), finite
+    return _part(body, "factor", lambda words: words.scale, _factor_nodes), finite
 
 
 def offset(body: Body) -> str | None:
@@ -179,12 +173,12 @@ def offset(body: Body) -> str | None:
     found = _words(body)
     if found is not None and not decode_hardware(found).offset.any():
         return None
-    return _part(body, "offset", _offset, _offset_nodes)
+    return _part(body, "offset", lambda words: words.offset.astype(np.float32), _offset_nodes)
 
 
 def halves(body: Body) -> str:
     """2^-N for a shift by N, as float64."""
-    return _part(body, "halves", _halves, _halves_nodes)
+    return _part(body, "halves", lambda words: np.ldexp(1.0, -words.shift), _halves_nodes)
 
 
 def along_channels(body: Body, value: str, position: int) -> str:
@@ -231,27 +225,20 @@ def _dims(body: Body, position: int) -> tuple[int, ...]:
     return tuple(count if at == axis else 1 for at in range(len(dims)))
 
 
-def _part(body: Body, name: str, of_data: _Part, of_nodes: Callable[[Body], str]) -> str:
+def _part(
+    body: Body,
+    name: str,
+    of_words: Callable[[HardwareWords], NDArray[Any]],
+    of_nodes: Callable[[Body], str],
+) -> str:
     dims = _dims(body, _SCALE)
     if _words(body) is None:
         return along_channels(body, of_nodes(body), _SCALE)
 
     def make(words: NDArray[Any]) -> NDArray[Any]:
-        return of_data(words).reshape(dims)
+        return of_words(decode_hardware(words)).reshape(dims)
 
     return body.form(_SCALE, "_".join([name, *map(str, dims)]), make)
-
-
-def _factor(words: NDArray[np.uint64]) -> NDArray[np.float32]:
-    return decode_hardware(words).scale
-
-
-def _offset(words: NDArray[np.uint64]) -> NDArray[np.float32]:
-    return decode_hardware(words).offset.astype(np.float32)
-
-
-def _halves(words: NDArray[np.uint64]) -> NDArray[np.float64]:
-    return np.ldexp(1.0, -decode_hardware(words).shift)
 
 
 # In the run -------------------------------------------------------------------------------------

@@ -74,9 +74,7 @@ def _places(body: Body) -> tuple[str, str]:
 
 def _range(body: Body, lengths: str) -> str:
     """The numbers from 0 to below the sum of `lengths`."""
-    total = body.add("ReduceSum", lengths, keepdims=0)
-    zero, one = body.const(0, DType.INT64), body.const(1, DType.INT64)
-    return body.add("Range", zero, total, one)
+    return body.range(body.add("ReduceSum", lengths, keepdims=0))
 
 
 def _starts(body: Body, lengths: str) -> str:
