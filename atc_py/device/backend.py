@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from numpy.typing import NDArray
 
-from atc_py.diag import BAD_OPTION
+from atc_py.diag import BAD_OPTION, DEVICE_FAILED, AtcError
 from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.package.schema import OmModel
 
+
+Loaded = TypeVar("Loaded", bound="DeviceModel")
 
 STORAGE_MODES = ("logical", "exact")
 """How a device keeps tensors: as it likes, or each in its storage format, byte by byte."""
@@ -23,9 +25,7 @@ class LoadedModel(Protocol):
     """An offline model that was read: its description, and the data of its constants."""
 
     @property
-    def description(self) -> OmModel:
-        """The graph, its tensors and the archive members."""
-        ...
+    def description(self) -> OmModel: ...
 
     def array(self, member: str) -> NDArray[Any]:
         """Data of the constant in archive member `member`, read-only and memory-mapped.
@@ -43,9 +43,7 @@ class DeviceModel(Protocol):
     """
 
     @property
-    def description(self) -> OmModel:
-        """The description of the model that was loaded."""
-        ...
+    def description(self) -> OmModel: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +112,7 @@ class DeviceBackend(Protocol):
         """The nodes of the last complete run in their order; empty before the first."""
         ...
 
-    def close(self) -> None:
-        """Release the device and every model on it."""
-        ...
+    def close(self) -> None: ...
 
 
 @runtime_checkable
@@ -133,6 +129,24 @@ class ExactBackend(Protocol):
             AtcError: as `DeviceBackend.load` does.
         """
         ...
+
+
+def own_model(models: Iterable[Loaded], handle: object) -> Loaded:
+    """The one of a device's `models` that a caller has in its hand."""
+    for model in models:
+        if model is handle:
+            return model
+    raise DEVICE_FAILED.error(
+        Text("the model is not loaded on this device"),
+        help=Text("load it after the device was opened"),
+    )
+
+
+def not_open(name: str) -> AtcError:
+    """The error for a device that is asked before it was opened."""
+    return DEVICE_FAILED.error(
+        Text("device {name} is not open", name=repr(name)), help=Text("call open() first")
+    )
 
 
 def load_stored(backend: DeviceBackend, model: LoadedModel, storage: str) -> DeviceModel:

@@ -47,7 +47,6 @@ def _text(wanted: Wanted) -> str:
 
 
 def _fits(array: Any, wanted: Wanted) -> bool:
-    """True if data are of the type of an input."""
     dtype, shape = wanted
     if not isinstance(array, (np.ndarray, np.generic)) or not _has_dims(array, shape):
         return False
@@ -67,7 +66,6 @@ def _has_dims(array: Any, dims: Dims) -> bool:
 
 
 def _findings(name: str, array: Any, types: Mapping[str, Wanted]) -> list[Diagnostic]:
-    """The findings about the data given under `name`, at most one."""
     if name not in types:
         known = ", ".join(types) or Text("none")
         message = Text("the model has no input {name}", name=repr(name))

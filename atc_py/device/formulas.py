@@ -71,7 +71,6 @@ class FormulaStep(NamedTuple):
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The terms that it reads, every one once."""
         return tuple(dict.fromkeys(each for each in self.operands if isinstance(each, Term)))
 
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.backend import DeviceBackend, DeviceModel, ExactBackend, LoadedModel, NodeProfile
+from atc_py.device.backend import (
+    DeviceBackend,
+    DeviceModel,
+    ExactBackend,
+    LoadedModel,
+    NodeProfile,
+    own_model,
+)
 from atc_py.device.registry import BUILT_IN, find_backend
 from atc_py.diag import BAD_OPTION, DEVICE_FAILED, AtcError, Place
 from atc_py.tensor.shapes import format_shape
@@ -33,26 +40,18 @@ class GuardedBackend:
     """A back end whose faults become DEVICE_FAILED; it follows `DeviceBackend` itself."""
 
     def __init__(self, backend: DeviceBackend, name: str) -> None:
-        """Guard `backend`, which `--device` calls `name`."""
         self.name = name
         self._backend = backend
 
     def open(self) -> None:
-        """Acquire the device."""
         with self._faults("open"):
             self._backend.open()
 
     def load(self, model: LoadedModel) -> DeviceModel:
-        """Check a model and put it on the device."""
         with self._faults("load"):
             return _Loaded(self._backend.load(model), model.description)
 
     def load_exact(self, model: LoadedModel) -> DeviceModel:
-        """Load like `load`, where the back end can keep tensors byte by byte.
-
-        Raises:
-            AtcError: BAD_OPTION where it cannot.
-        """
         if not isinstance(self._backend, ExactBackend):
             raise BAD_OPTION.error(
                 Text("device {name} does not run with --storage exact", name=repr(self.name)),
@@ -64,16 +63,14 @@ class GuardedBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        """The outputs for `inputs`: those that the model has, of its dtypes and shapes."""
-        loaded = self._own(handle)
+        loaded = _loaded(handle)
         with self._faults("run"):
             returned: object = self._backend.run(loaded.handle, inputs)
         return self._held(returned, loaded.description)
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
-        """The nodes of the last complete run."""
         with self._faults("profile"):
-            rows: object = tuple(self._backend.profile(self._own(handle).handle))
+            rows: object = tuple(self._backend.profile(_loaded(handle).handle))
         if not isinstance(rows, tuple) or not all(isinstance(row, NodeProfile) for row in rows):
             raise broken_backend(
                 self.name, Text("its profile holds something other than NodeProfile")
@@ -81,7 +78,6 @@ class GuardedBackend:
         return rows
 
     def close(self) -> None:
-        """Release the device."""
         with self._faults("close"):
             self._backend.close()
 
@@ -97,14 +93,6 @@ class GuardedBackend:
             raise broken_backend(
                 self.name, Text("its {method} stopped with {said}", method=method, said=said)
             ) from error
-
-    def _own(self, handle: DeviceModel) -> _Loaded:
-        if not isinstance(handle, _Loaded):
-            raise DEVICE_FAILED.error(
-                Text("the model is not loaded on this device"),
-                help=Text("load it after the device was opened"),
-            )
-        return handle
 
     def _held(self, returned: object, model: OmModel) -> dict[str, NDArray[Any]]:
         """The outputs of a run, where they are the ones that the model describes."""
@@ -165,8 +153,11 @@ class _Loaded:
         self.description = description
 
 
+def _loaded(handle: DeviceModel) -> _Loaded:
+    return own_model([handle] if isinstance(handle, _Loaded) else [], handle)
+
+
 def broken_backend(name: str, what: str) -> AtcError:
-    """The error for a back end that does not do what the protocol says."""
     return DEVICE_FAILED.error(
         Text("device {name} failed: {what}", name=repr(name), what=what),
         place=Place(field=Text("device {device}", device=name)),

@@ -18,7 +18,6 @@ from atc_py.system.worker import Part, error_fields, serve
 
 
 def main() -> None:
-    """Carry out requests, as a process of its own."""
     with ExitStack() as stack:
         device = _Device(stack)
         serve(device.answers)
@@ -41,11 +40,6 @@ class _Device:
     def _answer(
         self, fields: dict[str, Any], arrays: dict[str, NDArray[Any]]
     ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Do what a request asks for; fields and arrays of the answer.
-
-        Raises:
-            AtcError: what the device and the reader of the model raise.
-        """
         if fields["ask"] == "open":
             self._stack.enter_context(limited_memory(fields["limit"]))
             self._backend = find_guarded(fields["device"])

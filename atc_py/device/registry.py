@@ -19,7 +19,6 @@ BUILT_IN = frozenset(point.name for point in _BUILT_IN)
 
 
 def device_names() -> tuple[str, ...]:
-    """The names that `find_backend` knows, in alphabetical order."""
     return tuple(sorted({point.name for point in _points()}))
 
 
@@ -54,7 +53,6 @@ def _points() -> tuple[EntryPoint, ...]:
 
 
 def _make(point: EntryPoint) -> DeviceBackend:
-    """The object that the entry point's factory makes, if it is a back end."""
     try:
         backend = point.load()()
     except Exception as error:  # whatever a foreign package raises

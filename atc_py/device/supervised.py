@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.backend import DeviceBackend, DeviceModel, LoadedModel, NodeProfile
+from atc_py.device.backend import DeviceBackend, DeviceModel, LoadedModel, NodeProfile, not_open
 from atc_py.device.guarded import broken_backend, find_guarded
 from atc_py.diag import BAD_OPTION, BAD_RUN_INPUT, DEVICE_FAILED, DEVICE_TIMEOUT, Place
 from atc_py.package.reader import OfflineModel
@@ -54,22 +54,11 @@ class SupervisedBackend:
     """
 
     def __init__(self, name: str, timeout: float) -> None:
-        """Prepare a back end that is not started yet.
-
-        Args:
-            name: what `--device` calls it.
-            timeout: seconds that each answer may take; 0 for any time.
-        """
         self.name = name
         self._timeout = timeout
         self._worker: Worker | None = None
 
     def open(self) -> None:
-        """Start the process and take hold of the device.
-
-        Raises:
-            AtcError: what the back end raises; DEVICE_FAILED, DEVICE_TIMEOUT.
-        """
         self._worker = Worker("atc_py.device.host:main")
         try:
             self._worker.start()
@@ -81,32 +70,23 @@ class SupervisedBackend:
         self._ask({"ask": "open", "device": self.name, "limit": memory_limit()})
 
     def load(self, model: LoadedModel) -> DeviceModel:
-        """Check a model and put it on the device."""
         return self._load(model, "logical")
 
     def load_exact(self, model: LoadedModel) -> DeviceModel:
-        """Load like `load`, where the back end can keep tensors byte by byte."""
         return self._load(model, "exact")
 
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        """The outputs for `inputs`, by name.
-
-        Raises:
-            AtcError: BAD_RUN_INPUT for what is no array of a tensor's dtype; as the rest does.
-        """
         for name, array in inputs.items():
             _check_sendable(name, array)
         return self._ask({"ask": "run"}, inputs)[1]
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
-        """The nodes of the last complete run."""
         rows = self._ask({"ask": "profile"})[0]["rows"]
         return tuple(NodeProfile(**row) for row in rows)
 
     def close(self) -> None:
-        """End the process."""
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
@@ -121,23 +101,16 @@ class SupervisedBackend:
     def _ask(
         self, fields: Mapping[str, object], arrays: Mapping[str, NDArray[Any]] | None = None
     ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The answer to a request.
-
-        Raises:
-            AtcError: what the other side raised; DEVICE_TIMEOUT where none came in time,
-                DEVICE_FAILED where none will come.
-        """
         if self._worker is None:
-            raise DEVICE_FAILED.error(
-                Text("device {name} is not open", name=repr(self.name)),
-                help=Text("call open() first"),
-            )
+            raise not_open(self.name)
         try:
             message = self._worker.ask(pack(fields, arrays or {}), Bounds(self._timeout or None))
         except NoAnswerError as error:
             if error.why == "late":
                 raise self._late(str(fields["ask"])) from error
-            end = _describe_end(error.status)
+            end = Text("ended with status {status} without a response", status=error.status)
+            if error.status < 0:
+                end = describe_end(error.status)
             raise broken_backend(self.name, Text("its process {end}", end=end)) from error
         answer, outputs = unpack(message)
         if "diagnostics" in answer:
@@ -145,7 +118,6 @@ class SupervisedBackend:
         return answer, outputs
 
     def _late(self, ask: str) -> Exception:
-        """The error for an answer that did not come in time."""
         doing = {"open": "opened", "load": Text("loaded the model"), "run": Text("ended the run")}
         return DEVICE_TIMEOUT.error(
             Text(
@@ -181,12 +153,6 @@ def _check_sendable(name: str, array: object) -> None:
             ),
             place=Place(field=Text("input {at}", at=name)),
         )
-
-
-def _describe_end(status: int) -> Text:
-    if status < 0:
-        return describe_end(status)
-    return Text("ended with status {status} without a response", status=status)
 
 
 def pack(fields: Mapping[str, object], arrays: Mapping[str, NDArray[Any]]) -> list[Part]:

@@ -1,17 +1,225 @@
 """Families whose kernels move boxes, and their tiling table: numbers for each box, and buffers."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from math import prod
 from typing import Any, TypeAlias
 
+import msgspec
+
 from atc_py.ir import AttrValue
-from atc_py.kernels.box_tile import Way, box_tile, offset_bytes, way_of
 from atc_py.kernels.boxes import Box
 from atc_py.kernels.family import Family
 from atc_py.kernels.fields import Tiling, by_operand, narrow, numbers
 from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.tiling import DEPTH, vector_cores
+from atc_py.kernels.tiling import BLOCK, DEPTH, rounded_up, vector_cores
 from atc_py.target import Soc
+from atc_py.tensor.shapes import Shape
+
+_MOST_RUNS = 4095
+"""Runs that one copy takes."""
+
+_LEAST_BYTES = 2048
+"""Least bytes of a tile, even if cores remain without work."""
+
+_WORTH_SKIPPING = 2 * BLOCK
+"""Least gap in bytes between neighbors at which they are loaded one by one, without the gap."""
+
+_OFFSET = 4
+"""Bytes of an offset of a gather."""
+
+
+class Way(Enum):
+    """Way of a box's tiles through the buffer."""
+
+    STRAIGHT = 0
+    ORDERED = 1
+    FILLED = 2
+
+
+class BoxTile(msgspec.Struct, frozen=True):
+    """The tiles that a box is cut into: blocks of two axes, loaded and stored in runs of elements.
+
+    A tile is `rows` x `columns` elements: the columns are adjacent in the target, which is the
+    box's last axis. It goes through the unified buffer in one of three ways:
+
+    * straight: the columns are adjacent in the source too, and every row is one run;
+    * ordered: runs of the source are loaded and a gather puts their elements in the target's order;
+    * filled: without a source.
+
+    All tiles of a box have one size: the last one along an axis starts early enough to be whole, and
+    writes some elements that its neighbor writes too, with the same values.
+    """
+
+    box: Box  # merged
+    itemsize: int  # bytes of an element
+    way: Way  # how tiles go through the buffer
+    row_axis: int | None  # the axis that rows count along; None where a tile has one row
+    rows: int  # of a tile
+    columns: int  # of a tile, along the box's last axis
+
+    @property
+    def along_rows(self) -> bool:
+        """True if a run is loaded along the rows' axis, which is dense in the source."""
+        if self.way is not Way.ORDERED:
+            return False
+        if self.row_axis is None:
+            return abs(self.box.source[-1]) * self.itemsize >= _WORTH_SKIPPING
+        return self.box.source[self.row_axis] == 1
+
+    @property
+    def stretch(self) -> int:
+        """Elements of a run, including the skipped ones between columns."""
+        if self.along_rows:
+            return self.rows
+        return (self.columns - 1) * abs(self.box.source[-1]) + 1
+
+    @property
+    def runs(self) -> int:
+        """Runs in a tile; repeated ones are loaded once."""
+        step = self.box.source[-1] if self.along_rows else self._row_source
+        if step == 0 and self.way is Way.ORDERED:
+            return 1
+        return self.columns if self.along_rows else self.rows
+
+    @property
+    def run_step(self) -> int:
+        return self.box.source[-1] if self.along_rows else self._row_source
+
+    @property
+    def run_pitch(self) -> int:
+        """Elements from run to run in the buffer: whole blocks, or none between dense runs."""
+        if self.is_dense:
+            return self.stretch
+        return rounded_up(self.stretch, BLOCK // self.itemsize)
+
+    @property
+    def is_dense(self) -> bool:
+        """True if the runs of an ordered tile follow one another in the source."""
+        return self.way is Way.ORDERED and self.runs > 1 and self.run_step == self.stretch
+
+    @property
+    def row_pitch(self) -> int:
+        """Elements from row to row of the target's order in the buffer."""
+        packed = self.way is Way.ORDERED and self.row_step == self.columns
+        return self.columns if packed else rounded_up(self.columns, BLOCK // self.itemsize)
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Offset of element (0, 0) for a gather, and its steps to the next row and column."""
+        if self.along_rows:
+            return 0, 1, self.run_pitch if self.box.source[-1] else 0
+        step = self.box.source[-1]
+        first = (self.columns - 1) * -step if step < 0 else 0
+        return first, self.run_pitch if self._row_source else 0, step
+
+    @property
+    def loaded(self) -> int:
+        return rounded_up(self.runs * self.run_pitch, BLOCK // self.itemsize)
+
+    @property
+    def stored(self) -> int:
+        return rounded_up(self.rows * self.row_pitch, BLOCK // self.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        if self.way is not Way.ORDERED:
+            return DEPTH * self.stored * self.itemsize
+        queues = DEPTH * (self.loaded + self.stored) * self.itemsize
+        words = 2 * (self.loaded + self.stored) if self.itemsize == 1 else 0
+        return queues + words + offset_bytes(self.itemsize) * self.stored
+
+    @property
+    def lengths(self) -> Shape:
+        lengths = [1] * len(self.box.shape)
+        if self.row_axis is not None:
+            lengths[self.row_axis] = self.rows
+        lengths[-1] = self.columns
+        return tuple(lengths)
+
+    @property
+    def counts(self) -> Shape:
+        pairs = zip(self.box.shape, self.lengths, strict=True)
+        return tuple(-(-whole // part) for whole, part in pairs)
+
+    @property
+    def source_start(self) -> int:
+        """Offset from which the first tile is loaded: its lowest element, as runs go upward."""
+        step = self.box.source[-1]
+        backwards = step < 0 and not self.along_rows
+        return self.box.source_start + ((self.columns - 1) * step if backwards else 0)
+
+    @property
+    def _row_source(self) -> int:
+        return 0 if self.row_axis is None else self.box.source[self.row_axis]
+
+    @property
+    def row_step(self) -> int:
+        return self.columns if self.row_axis is None else self.box.target[self.row_axis]
+
+    def halved(self) -> BoxTile:
+        """Tiles of half the size; columns stay together as long as rows can be cut.
+
+        Where runs follow the rows, the longer side is cut.
+        """
+        cut_rows = self.rows > 1 and (not self.along_rows or self.rows >= self.columns)
+        rows = -(-self.rows // 2) if cut_rows else self.rows
+        columns = self.columns if cut_rows else -(-self.columns // 2)
+        return self.sized(rows, columns)
+
+    def sized(self, rows: int, columns: int) -> BoxTile:
+        return BoxTile(self.box, self.itemsize, self.way, self.row_axis, rows, columns)
+
+    def even(self) -> BoxTile:
+        """As many tiles, of sizes that overlap least."""
+        counts = self.counts
+        columns = -(-self.box.shape[-1] // max(1, counts[-1]))
+        if self.row_axis is None:
+            return self.sized(1, max(1, columns))
+        rows = -(-self.box.shape[self.row_axis] // max(1, counts[self.row_axis]))
+        return self.sized(max(1, rows), max(1, columns))
+
+
+def offset_bytes(itemsize: int) -> int:
+    """Bytes of the offsets of one element; one of 8 bytes is gathered as two of 4."""
+    return _OFFSET * max(1, itemsize // 4)
+
+
+def way_of(box: Box) -> Way:
+    if box.filled:
+        return Way.FILLED
+    straight = box.source[-1] == 1 or box.shape[-1] <= 1
+    return Way.STRAIGHT if straight else Way.ORDERED
+
+
+def _row_axis(box: Box, itemsize: int) -> int | None:
+    """The axis of a tile's rows: dense in the source where the columns are not."""
+    axes = range(len(box.shape) - 1)
+    if way_of(box) is Way.ORDERED:
+        found = [axis for axis in axes if box.source[axis] == 1]
+        if found:
+            return found[-1]
+        if abs(box.source[-1]) * itemsize >= _WORTH_SKIPPING:
+            return None
+    return axes[-1] if axes else None
+
+
+def box_tile(box: Box, itemsize: int, room: int, cores: int) -> BoxTile:
+    """The largest tiles that fit in `room` bytes, smaller where cores would have no work."""
+    axis, way = _row_axis(box, itemsize), way_of(box)
+    rows = 1 if axis is None else max(1, min(box.shape[axis], _MOST_RUNS))
+    columns = max(1, box.shape[-1])
+    if way is Way.ORDERED:
+        columns = min(columns, _MOST_RUNS)
+    cut = BoxTile(box, itemsize, way, axis, rows, columns)
+    while cut.nbytes > room and cut.rows * cut.columns > 1:
+        cut = cut.halved()
+    while prod(cut.counts) < cores and cut.rows * cut.columns * itemsize > _LEAST_BYTES:
+        cut = cut.halved()
+    even = cut.even()
+    return even if even.nbytes <= room else cut
 
 
 class BoxTiling(Tiling):
@@ -99,7 +307,6 @@ def box_tiling(boxes: Sequence[Box], itemsize: int, soc: Soc) -> BoxTiling:
 
 
 def box_buffers(tiling: BoxTiling, itemsize: int) -> tuple[Buffer, ...]:
-    """The tiles' share of the unified buffer."""
     loaded, ordered = tiling.loaded_length, tiling.ordered_length
     words = 2 if itemsize == 1 else 0
     sizes = {
@@ -118,7 +325,6 @@ MakeBoxes: TypeAlias = Callable[[Launch], Iterable[Box]]
 
 
 def number(value: AttrValue | None) -> int:
-    """An attribute that is an integer."""
     return value if isinstance(value, int) else 0
 
 

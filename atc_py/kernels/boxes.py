@@ -57,6 +57,5 @@ def dense(shape: Shape) -> tuple[int, ...]:
 
 
 def view(dims: Iterable[int], source: Iterable[int], start: int = 0) -> Box:
-    """The box that fills a tensor of `dims` with a strided view of another."""
     shape = tuple(dims)
     return Box(shape, tuple(source), dense(shape), start)

@@ -64,11 +64,9 @@ class ConvGeometry(msgspec.Struct, frozen=True):
         return prod(self.y[2:-_MAP])
 
     def depth_tiling(self) -> DepthTiling:
-        """The slices of volumes."""
         return DepthTiling(depth=self.x[2], out_depth=self.y[2], window_depth=self.window[0])
 
     def map_tiling(self, rows: int, columns: int) -> MapTiling:
-        """Cut the result's map into rectangles."""
         return MapTiling(
             height=self.x[-2],
             width=self.x[-1],
@@ -82,7 +80,6 @@ class ConvGeometry(msgspec.Struct, frozen=True):
         )
 
     def map_tiles(self, rows: int, columns: int) -> int:
-        """The number of rectangles that a map of the result is cut into."""
         return -(-self.y[-2] // rows) * -(-self.y[-1] // columns)
 
 

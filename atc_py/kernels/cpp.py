@@ -129,7 +129,6 @@ def _int_literal(value: int) -> str:
 
 
 def _float_literal(value: float) -> str:
-    """A float32 literal; a value beyond float32 is infinite."""
     if math.isnan(value):
         return '__builtin_nanf("")'
     if abs(value) > _FLOAT32_MAX:

@@ -132,7 +132,6 @@ def walk_of(product: CubeProduct, sides: Sides, soc: Soc, kept: int = 0) -> Walk
 def product_tiling(
     product: CubeProduct, sides: Sides, walk: Walk, counts: tuple[int, int], soc: Soc
 ) -> ProductTiling:
-    """The numbers of a product that is cut into `counts` tiles along m and n."""
     tiles = product.batch * counts[0] * counts[1]
     return ProductTiling(
         batch=product.batch,
@@ -188,7 +187,6 @@ def tile_scratch(kernel: KernelFacts) -> tuple[Scratch, ...]:
 
 
 def link_buffers(kernel: KernelFacts, sides: Sides) -> tuple[Buffer, ...]:
-    """Tiles of the links' operands, and their scratch."""
     area, width = sides.m * sides.n, kernel.outputs[0].dtype.itemsize
     tensors = (each for link in kernel.links for each in link.tensors)
     return (
@@ -209,7 +207,6 @@ def leaves_by_fix_pipe(kernel: KernelFacts) -> bool:
 
 
 def optional_input(kernel: KernelFacts, position: int) -> KernelPort | None:
-    """The input at `position`, if it is there."""
     return next((port for port in kernel.inputs if port.position == position), None)
 
 
@@ -234,7 +231,6 @@ def operands_of(kernel: KernelFacts) -> dict[str, Any]:
 
 
 def depths_of(ports: Iterable[KernelPort]) -> set[int]:
-    """The C0 of operands that are stored in blocks."""
     return {depth_of(port.storage, port.dtype) for port in ports if port.storage is not None}
 
 
@@ -256,7 +252,6 @@ def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
 
 
 def blocked_buffers(kernel: KernelFacts) -> tuple[Buffer, ...]:
-    """The buffers that mark the padding columns of a blocked result."""
     blocked = kernel.outputs[0].storage is not None
     return (Buffer("pattern", "ub", PATTERN),) if blocked else ()
 
@@ -296,7 +291,6 @@ _ROW_BY_ROW = {Format.ND.value, Format.NCHW.value, Format.NCDHW.value}
 
 
 def is_row_by_row(kernel: KernelFacts) -> bool:
-    """True if all operands are stored row by row; kernels make fractals themselves."""
     return all(port.format in _ROW_BY_ROW for port in (*kernel.operands, *kernel.outputs))
 
 
@@ -304,15 +298,12 @@ class ProductFamily(Family):
     """Products on the cube of operands that are stored row by row."""
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """True if kernels may turn all operands into fractals themselves."""
         return is_row_by_row(kernel)
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """True for integers."""
         return not kernel.inputs[0].dtype.is_float
 
     def sums(self, kernel: KernelFacts) -> bool:
-        """True for floats."""
         return kernel.inputs[0].dtype.is_float
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:

@@ -42,7 +42,6 @@ def fits_planes(kernel: KernelFacts) -> bool:
 
 
 def _is_whole(port: KernelPort) -> bool:
-    """True if a block of the operand is whole blocks of the unified buffer."""
     return c0_of(port.dtype) * port.dtype.itemsize % BLOCK == 0
 
 
@@ -104,7 +103,6 @@ class ElementwiseFamily(Family):
         return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Values for templates of elementwise families."""
         how = self.formula(kernel)
         return {
             "compute": how.compute,
@@ -122,7 +120,6 @@ class ElementwiseFamily(Family):
         return function is not None and function.cancels
 
     def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
-        """True where the vector unit has the arithmetic."""
         return self.formula(kernel).compute != "scalar"
 
 
@@ -136,7 +133,6 @@ class _InPlanes(Family):
         self.name, self.template, self.operators = rows.name, rows.template, rows.operators
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """True for operands in blocks that can be combined."""
         return self._rows.covers(kernel) and fits_planes(kernel)
 
     def fits(self, launch: Launch) -> bool:
@@ -144,11 +140,7 @@ class _InPlanes(Family):
         return moves_in_planes(*self._tensors(launch, self._rows.formula(launch.kernel)))
 
     def plan(self, launch: Launch) -> Plan:
-        """Cut rows of pixels, with a mask of the lanes that are channels.
-
-        Raises:
-            ValueError: `fits` refuses the launch.
-        """
+        """Cut rows of pixels, with a mask of the lanes that are channels."""
         kernel, how = launch.kernel, self._rows.formula(launch.kernel)
         tensors = self._tensors(launch, how)
         tiling = plane_tiling(*tensors, _footprint(kernel, how), launch.soc)
@@ -160,7 +152,6 @@ class _InPlanes(Family):
         return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Values for templates on rows, and on operands in blocks."""
         tensors = _loaded_tensors(kernel, self._rows.formula(kernel))
         return {**self._rows.context(kernel), "planes": plane_facts(kernel, tensors)}
 
@@ -195,7 +186,6 @@ class _InPlanes(Family):
 
 
 def rows_and_planes(*families: ElementwiseFamily) -> tuple[Family, ...]:
-    """Families, each with its kernels for operands in blocks."""
     return (*families, *(_InPlanes(family) for family in families))
 
 

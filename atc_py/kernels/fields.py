@@ -74,7 +74,6 @@ class Tiling:
     declared: ClassVar[Mapping[str, Declared]] = {}
 
     def __init_subclass__(cls) -> None:
-        """Collect the fields of a class and its bases."""
         own = {
             name: each
             for kind in reversed(cls.__mro__)
@@ -84,7 +83,6 @@ class Tiling:
         cls.declared = own
 
     def __init__(self, **given: Any) -> None:
-        """Take a number, or an array, for each field."""
         if given.keys() != self.declared.keys():
             wrong = ", ".join(sorted(given.keys() ^ self.declared.keys()))
             raise TypeError(f"{type(self).__name__} takes its fields and no others: {wrong}")
@@ -92,18 +90,15 @@ class Tiling:
         self.__dict__.update({name: given[name] for name in self.declared})
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse to change a tiling."""
         raise AttributeError(f"{type(self).__name__}.{name} cannot be set")
 
     def __eq__(self, other: object) -> bool:
-        """True for a tiling of the same class with the same numbers."""
         return type(other) is type(self) and vars(other) == vars(self)
 
     def __hash__(self) -> int:
         return hash(tuple(vars(self).items()))
 
     def __repr__(self) -> str:
-        """The class with all numbers."""
         listed = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
         return f"{type(self).__name__}({listed})"
 

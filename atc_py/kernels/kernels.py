@@ -56,7 +56,6 @@ class SourceMemo:
         self._known: dict[Hashable, str] = {}
 
     def text(self, key: Hashable, make: Callable[[], str]) -> str:
-        """The text that is known under a key, or is made now."""
         if key not in self._known:
             self._known[key] = make()
         return self._known[key]
@@ -116,7 +115,6 @@ class _Written(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, kernel: Collected, soc: Soc) -> _Written:
-        """Choose the family and plan every set of shapes."""
         family = family_of(kernel.facts)
         groups = served(kernel.facts, kernel.launches)
         plans = {
@@ -237,7 +235,6 @@ def _storage_entry(storage: Storage) -> dict[str, Any]:
 
 
 def _numbers(family: Family, facts: KernelFacts) -> str:
-    """Agreement of the kernel's numbers with the simulator's."""
     if family.exact(facts):
         return "exact"
     return "sums" if family.sums(facts) else "close"

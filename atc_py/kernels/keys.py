@@ -32,7 +32,6 @@ class PortKey(NamedTuple):
     storage: Storage | None = None  # the blocked format in which it is stored; None for row by row
 
     def as_list(self) -> list[str]:
-        """The key as JSON holds it."""
         stored = [] if self.storage is None else [str(self.storage)]
         return [self.dtype.value, self.format.value, *stored]
 
@@ -64,7 +63,6 @@ class LinkInput(NamedTuple):
     dtype: DType | None = None  # where it is not that of the result
 
     def as_list(self) -> list[str]:
-        """The key as JSON holds it."""
         stored = [] if self.storage is None else [str(self.storage)]
         wide = [] if self.dtype is None else [self.dtype.value]
         return [self.format.value, self.reach.value, *stored, *wide]
@@ -97,7 +95,6 @@ class KernelKey(msgspec.Struct, frozen=True):
 
     @property
     def ops(self) -> tuple[str, ...]:
-        """The operator, and those of its links."""
         return (self.op, *(link.op for link in self.links))
 
     def text(self) -> str:
@@ -119,7 +116,6 @@ class KernelKey(msgspec.Struct, frozen=True):
         return json.dumps([self.op, self.engine.value, *ports, attributes, *links, *addressed])
 
     def digest(self) -> str:
-        """SHA-256 of the text, in hexadecimal."""
         return hashlib.sha256(self.text().encode()).hexdigest()
 
 

@@ -40,7 +40,6 @@ class Link(msgspec.Struct, frozen=True):
 
     @property
     def op(self) -> str:
-        """The target operator."""
         return self.key.op
 
     @property
@@ -50,32 +49,26 @@ class Link(msgspec.Struct, frozen=True):
 
     @property
     def compute(self) -> str:
-        """C++ type of its arithmetic."""
         return compute_type(self.function, self.key.dtype)
 
     @property
     def form(self) -> str:
-        """Its form: unary, activation or binary."""
         return self.function.form.value
 
     @property
     def wide(self) -> bool:
-        """True if it goes through float32."""
         return self.compute == "float" and self.key.dtype is not DType.FLOAT32
 
     @property
     def approximate(self) -> AttrValue | None:
-        """Approximation of a Gelu."""
         return dict(self.key.attributes).get("approximate")
 
     @property
     def tensors(self) -> tuple[LinkOperand, ...]:
-        """The operands that are loaded tile by tile."""
         return tuple(each for each in self.operands if each is not None and not each.single)
 
     @property
     def singles(self) -> tuple[str, ...]:
-        """Names of the operands that are read as single values."""
         return tuple(each.name for each in self.operands if each is not None and each.single)
 
     def named(self, result: str, tail: str) -> tuple[str, ...]:
@@ -119,7 +112,6 @@ def linked(
 
 
 def reach_of(operand: Dims, result: Dims) -> Reach:
-    """The part of an operand of known dims that belongs to an element of the result."""
     shape = tuple(dim or 0 for dim in operand)
     whole = tuple(dim or 0 for dim in result)
     count = element_count(shape)
@@ -170,7 +162,6 @@ def scratch_of(function: VectorFunction) -> tuple[Scratch, ...]:
 
 
 def tensor_of(temporary: Temporary) -> Scratch:
-    """A temporary as a tensor of a kernel."""
     return Scratch(temporary.name, C_TYPES[temporary.dtype], temporary.is_mask)
 
 

@@ -27,7 +27,6 @@ class KernelFacts(msgspec.Struct, frozen=True):
 
     @property
     def op(self) -> str:
-        """The target operator."""
         return self.key.op
 
     @property
@@ -38,7 +37,6 @@ class KernelFacts(msgspec.Struct, frozen=True):
 
     @property
     def is_blocked(self) -> bool:
-        """True if an operand or a result is stored in a blocked format."""
         ports = (*self.inputs, *self.outputs)
         return self.has_blocked_links or any(port.storage is not None for port in ports)
 
@@ -68,18 +66,15 @@ class Launch(msgspec.Struct, frozen=True):
 
     @property
     def outputs(self) -> tuple[Shape, ...]:
-        """Shapes of the operator's results."""
         return tuple(counted(value.type) for value in self.node.outputs)
 
     @property
     def stored_inputs(self) -> tuple[Shape, ...]:
-        """Shapes of the arrays that hold the inputs that are there."""
         pairs = zip(self.kernel.inputs, self.inputs, strict=True)
         return tuple(port.stored(shape) for port, shape in pairs)
 
     @property
     def stored_outputs(self) -> tuple[Shape, ...]:
-        """Shapes of the arrays that hold the operator's results."""
         pairs = zip(self.kernel.outputs, self.outputs, strict=True)
         return tuple(port.stored(shape) for port, shape in pairs)
 
@@ -130,11 +125,9 @@ class Plan(msgspec.Struct, frozen=True):
     workspace: int = 0  # bytes of the device's memory that the kernel needs beside its operands
 
     def used(self, storage: str) -> int:
-        """Bytes of a core's `storage` that are used."""
         return sum(buffer.nbytes for buffer in self.buffers if buffer.storage == storage)
 
     def as_json(self) -> dict[str, Any]:
-        """The plan for the list of kernels."""
         return {
             "cores": self.cores,
             "tiling": dict(vars(self.tiling)),

@@ -71,7 +71,6 @@ class _Steps(NamedTuple):
 
 
 def lanes_of(ports: Sequence[KernelPort]) -> int:
-    """The largest C0 of the operands that are stored in blocks."""
     return max(c0_of(port.dtype) for port in ports if port.storage is not None)
 
 

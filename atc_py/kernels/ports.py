@@ -28,7 +28,6 @@ class KernelPort(msgspec.Struct, frozen=True):
         return name
 
     def stored(self, shape: Shape) -> Shape:
-        """The shape of the array that holds an operand of `shape`."""
         dims = stored_shape(shape, Format(self.format), self.storage, self.dtype)
         return closed_shape(dims)
 
@@ -53,7 +52,6 @@ class Scratch(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> str:
-        """Its bytes, in C++."""
         return "row_->bufferLength / 8" if self.mask else f"row_->bufferLength * {self.bits // 8}"
 
 
@@ -79,5 +77,4 @@ class Formula(msgspec.Struct, frozen=True):
 
 
 def loaded(ports: Sequence[KernelPort]) -> tuple[Loaded, ...]:
-    """Operands that are loaded as they are."""
     return tuple(Loaded(port.name, port, port.ctype) for port in ports)

@@ -48,7 +48,6 @@ class _Flat(Family):
         self.name = name
 
     def plan(self, launch: Launch) -> Plan:
-        """Cut the elements of all results over cores and tiles."""
         footprint = ElementFootprint.of([launch.kernel.outputs[0].dtype])
         tiling = vector_tiling(_total(launch), footprint, launch.soc)
         size = DEPTH * tiling.tile_length * launch.kernel.outputs[0].dtype.itemsize
@@ -62,7 +61,6 @@ class _AiCpu(Family):
     name = template = "aicpu"
 
     def plan(self, launch: Launch) -> Plan:
-        """Cut the elements of all results over the AI CPU's cores."""
         tiling = shard_tiling(_total(launch), launch.soc)
         return Plan(tiling, tiling.shard_count, moved=launch.moved)
 
@@ -78,7 +76,6 @@ def skeleton(name: str) -> Family:
 
 
 def is_skeleton(family: Family) -> bool:
-    """True if a family stands for an operator that is not written."""
     return isinstance(family, _Flat)
 
 

@@ -39,7 +39,6 @@ class TemplateSandbox(SandboxedEnvironment):
     """Sandbox in which templates reach plain values, Jinja's own objects and atc-py's facts alone."""
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """True if a template may have an attribute."""
         if not super().is_safe_attribute(obj, attr, value) or not _is_known(obj):
             return False
         return callable(value) or _is_known(value)
@@ -50,7 +49,6 @@ class TemplateSandbox(SandboxedEnvironment):
 
 
 def _is_known(value: object) -> bool:
-    """True if a value is plain, Jinja's, or one of atc-py's facts."""
     kind = type(value)
     return kind in _PLAIN or isinstance(value, _JINJA) or _is_own(kind) or isinstance(value, Enum)
 
@@ -91,11 +89,7 @@ def _check_file(path: str, folder: str, template: str) -> None:
 
 
 def bounded_text(template: Template, context: dict[str, Any]) -> str:
-    """The text that a template renders, within its bound.
-
-    Raises:
-        TemplateError: more than MOST_TEXT characters.
-    """
+    """The text that a template renders, within its bound."""
     pieces: list[str] = []
     left = MOST_TEXT
     for piece in template.generate(context):

@@ -64,7 +64,6 @@ def _link_operands(kernel: KernelFacts, followers: Sequence[Node]) -> Iterator[V
 def table_of(
     groups: dict[Shapes, list[tuple[Node, ...]]], plans: dict[Shapes, Plan], names: Sequence[str]
 ) -> KernelTable:
-    """The table of a kernel whose operands are called `names`."""
     rank = max(1, *(len(shape) for shapes in groups for shape in shapes))
     tilings = [plan.tiling for plan in plans.values()]
     kind: Any = type(tilings[0])
@@ -101,7 +100,6 @@ def _members(tiling: type[Tiling]) -> tuple[_Member, ...]:
 
 
 def _field(member: _Member, value: Any) -> Field:
-    """The declaration of a field that has `value` in the first row."""
     brackets = ""
     if isinstance(value, tuple):
         nested = bool(value) and isinstance(value[0], tuple)

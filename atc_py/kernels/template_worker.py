@@ -21,7 +21,6 @@ _MEBI = 1 << 20
 
 
 def main() -> None:
-    """Render templates, as a process of its own."""
     leave_no_core()
     serve(_answers)
 

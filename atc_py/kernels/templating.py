@@ -34,7 +34,6 @@ class _Cache(FileSystemBytecodeCache):
     """A cache that ignores failing writes."""
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep a compiled template if there is room."""
         with suppress(OSError):
             super().dump_bytecode(bucket)
 
@@ -96,18 +95,13 @@ def render(folders: tuple[Path, ...], name: str, context: Mapping[str, Any]) -> 
 
 
 def sandboxed_text(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> str:
-    """The text of a user's template; for the process that renders these.
-
-    Raises:
-        Exception: any error in the template.
-    """
+    """The text of a user's template; for the process that renders these."""
     from atc_py.kernels.sandbox import bounded_text
 
     return bounded_text(_environment(folders).get_template(name), context)
 
 
 def _is_trusted(folders: tuple[Path, ...]) -> bool:
-    """True if all templates are atc-py's own."""
     return folders == (templates_dir() / "kernels",)
 
 
@@ -142,7 +136,6 @@ def _sandbox() -> tuple[type[Environment], type[FileSystemLoader]]:
 
 
 def bad_template(folders: tuple[Path, ...], name: str, error: BaseException) -> AtcError:
-    """The diagnostic for a template that is missing or does not render."""
     if isinstance(error, TemplateNotFound):
         missing = error.name or name
         return BAD_TEMPLATE.error(

@@ -138,5 +138,4 @@ def _tiles_and_tail(length: int, tile: int) -> tuple[int, int]:
 
 
 def rounded_up(count: int, unit: int) -> int:
-    """The least multiple of `unit` that is `count` or more."""
     return -(-count // unit) * unit

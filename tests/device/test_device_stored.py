@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from atc_py.device.sim.execution.loading import build_program
-from atc_py.device.sim.memory.device_memory import DeviceMemory
-from atc_py.device.sim.memory.layouts import Layouts
+from atc_py.device.sim.memory.device_memory import DeviceMemory, Layouts
 from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.packing import pack
 from atc_py.tensor.storage import Storage

@@ -5,8 +5,7 @@ from math import prod
 
 import pytest
 
-from atc_py.kernels.box_tile import Way, box_tile, offset_bytes, way_of
-from atc_py.kernels.box_tiling import box_buffers, box_tiling
+from atc_py.kernels.box_tiling import Way, box_buffers, box_tile, box_tiling, offset_bytes, way_of
 from atc_py.kernels.boxes import Box, dense, view
 from atc_py.kernels.cpp import repeated_word
 from atc_py.kernels.tiling import vector_cores

@@ -18,7 +18,6 @@ ELSEWHERE = {Form.COMPARE, Form.SELECT, Form.CAST}
 
 NAMELESS = (
     "kernels/elementwise.py",
-    "kernels/families/cast.py",
     "kernels/families/elementwise.py",
     "kernels/links.py",
     "kernels/planes.py",

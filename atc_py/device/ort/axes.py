@@ -9,7 +9,6 @@ from atc_py.tensor.dtypes import DType
 
 
 def from_front(axes: Iterable[int], rank: int) -> tuple[int, ...]:
-    """Axes counted from the front, in order."""
     return tuple(sorted(axis % rank if rank else axis for axis in axes))
 
 

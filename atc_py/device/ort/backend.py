@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.backend import DeviceModel, LoadedModel, NodeProfile
+from atc_py.device.backend import DeviceModel, LoadedModel, NodeProfile, not_open, own_model
 from atc_py.device.feeds import check_feeds
 from atc_py.device.ort.elements import element_type, held_dtype
 from atc_py.device.ort.model import Emulated, emulate
@@ -29,16 +29,7 @@ class OrtModel:
     """A model that onnxruntime has loaded; its runs take turns."""
 
     def __init__(self, model: LoadedModel, library: ModuleType, seen: Collection[int] = ()) -> None:
-        """Export `model` and load what comes out.
-
-        Args:
-            model: a verified package.
-            library: onnxruntime.
-            seen: positions of tensors that `observe` returns.
-
-        Raises:
-            AtcError: NO_ONNX_FORM; DEVICE_FAILED or DEVICE_MEMORY where onnxruntime cannot load it.
-        """
+        """Export `model` and load what comes out; `seen` are the tensors that `observe` returns."""
         self.description: OmModel = model.description
         self._ort = library
         self._types = {port.name: self._type(port.tensor) for port in self.description.inputs}
@@ -53,11 +44,6 @@ class OrtModel:
         self._session: Any = self._loaded(emulated)
 
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The outputs by name, in the dtypes that the model declares.
-
-        Raises:
-            AtcError: MISSING_RUN_INPUT, BAD_RUN_INPUT, DEVICE_MEMORY or DEVICE_FAILED.
-        """
         found = self._fetched(inputs, [name for name, _ in self._outputs])
         ports = self.description.outputs
         arrays = {
@@ -98,7 +84,6 @@ class OrtModel:
     def _watched(
         self, emulated: Emulated, seen: Collection[int]
     ) -> Iterator[tuple[int, tuple[str, DType]]]:
-        """Yield positions of tensors with the names of the outputs, or inputs, that show them."""
         names = {tensor: name for name, tensor in emulated.names.items()}
         for tensor in sorted(seen):
             real = emulated.stands_for.get(tensor, tensor)
@@ -108,10 +93,7 @@ class OrtModel:
                 yield tensor, (self._fed[real], self._type(real)[0])
 
     def _fetched(self, inputs: Mapping[str, NDArray[Any]], names: list[str]) -> list[Any]:
-        check_feeds(
-            self._types,
-            inputs,
-        )
+        check_feeds(self._types, inputs)
         feeds = {
             name: self._ort.OrtValue.ortvalue_from_numpy_with_onnx_type(*held(inputs[name], dtype))
             for name, (dtype, _) in self._types.items()
@@ -168,11 +150,6 @@ _MEMORY = ("bad_alloc", "allocate memory", "bad allocation")
 
 
 def onnxruntime() -> ModuleType:
-    """The library.
-
-    Raises:
-        AtcError: NO_ONNXRUNTIME when it is not installed.
-    """
     try:
         import onnxruntime as library
     except ImportError as error:
@@ -196,24 +173,11 @@ class OrtBackend:
         self._models: list[OrtModel] = []
 
     def open(self) -> None:
-        """Load onnxruntime.
-
-        Raises:
-            AtcError: NO_ONNXRUNTIME when it is not installed.
-        """
         self._library = onnxruntime()
 
     def load(self, model: LoadedModel) -> OrtModel:
-        """Export a model and make a session of it.
-
-        Raises:
-            AtcError: NO_ONNX_FORM with every node that has none; DEVICE_FAILED when the device is
-                not open or onnxruntime refuses the model.
-        """
         if self._library is None:
-            raise DEVICE_FAILED.error(
-                Text("device 'ort' is not open"), help=Text("call open() first")
-            )
+            raise not_open(self.name)
         loaded = OrtModel(model, self._library)
         self._models.append(loaded)
         return loaded
@@ -221,12 +185,7 @@ class OrtBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        """The outputs for `inputs`, by name.
-
-        Raises:
-            AtcError: MISSING_RUN_INPUT, BAD_RUN_INPUT, DEVICE_MEMORY or DEVICE_FAILED.
-        """
-        return self._own(handle).run(inputs)
+        return own_model(self._models, handle).run(inputs)
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
         """Nothing: onnxruntime merges nodes, so that none of the device's has its own time.
@@ -234,22 +193,12 @@ class OrtBackend:
         Raises:
             AtcError: DEVICE_FAILED when the model is not loaded.
         """
-        self._own(handle)
+        own_model(self._models, handle)
         return ()
 
     def close(self) -> None:
-        """Let go of all models."""
         self._models.clear()
         self._library = None
-
-    def _own(self, handle: DeviceModel) -> OrtModel:
-        for model in self._models:
-            if model is handle:
-                return model
-        raise DEVICE_FAILED.error(
-            Text("the model is not loaded on this device"),
-            help=Text("load it after the device was opened"),
-        )
 
 
 def held(array: NDArray[Any], dtype: DType) -> tuple[NDArray[Any], int]:

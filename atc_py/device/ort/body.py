@@ -68,23 +68,21 @@ class Body:
     # -- operands
 
     def own(self, position: int = 0) -> str:
-        """The operand at `position` in its own dtype; int4 is held in int8.
-
-        Raises:
-            NoFormError: it is absent.
-        """
+        """The operand at `position` in its own dtype; int4 is held in int8."""
         if position not in self.inputs:
             raise NoFormError(Text("input {position} is absent", position=position))
         return self.inputs[position]
 
     def x(self, position: int = 0) -> str:
-        """The operand at `position` as arithmetic takes it: a 16-bit float as float32.
-
-        Raises:
-            NoFormError: it is absent.
-        """
+        """The operand at `position` as arithmetic takes it: a 16-bit float as float32."""
         value = self.own(position)
         return self.wide(value) if is_rounded(self.node.dtype(position)) else value
+
+    def integers(self, position: int = 0) -> str:
+        """The operand at `position` as int64."""
+        value = self.own(position)
+        known = self.node.dtype(position) is DType.INT64
+        return value if known else self.cast(value, DType.INT64)
 
     def all(self) -> list[str]:
         """All operands that are there, as `x` does."""
@@ -97,9 +95,6 @@ class Body:
             position: the input.
             form: name of the form, such as `factor`; constants of several nodes share one.
             make: makes it of the data.
-
-        Raises:
-            NoFormError: the input is not a constant; see `CompiledNode.constant`.
         """
         if position not in self.node.constants:
             text = Text("input {name} is computed at run time")
@@ -148,6 +143,10 @@ class Body:
         """Int64 [n], as axes, shapes and indices are given."""
         return self.const(np.array(values, np.int64).reshape(-1), DType.INT64)
 
+    def range(self, count: str) -> str:
+        """The numbers from 0 to below `count`, an int64 without axes."""
+        return self.add("Range", self.const(0, DType.INT64), count, self.const(1, DType.INT64))
+
     # -- nodes
 
     def add(self, op_type: str, *inputs: str, **attributes: Any) -> str:
@@ -164,7 +163,6 @@ class Body:
         return self.several(op_type, 1, *inputs, **attributes)[0]
 
     def several(self, op_type: str, count: int, *inputs: str, **attributes: Any) -> list[str]:
-        """Write a node of `count` results and return their names."""
         outputs = [self._fresh(op_type) for _ in range(count)]
         given = {key: _attribute(value) for key, value in attributes.items() if value is not None}
         self.nodes.append(helper.make_node(op_type, inputs, outputs, outputs[0], **given))
@@ -177,7 +175,6 @@ class Body:
         return self._casts[value, dtype]
 
     def wide(self, value: str) -> str:
-        """A 16-bit float as float32."""
         return self.cast(value, DType.FLOAT32)
 
     def rounded(self, value: str, dtype: DType) -> str:
@@ -204,7 +201,6 @@ class Body:
         return inner
 
     def name(self, stem: str) -> str:
-        """A name that no other value has."""
         return self._fresh(stem)
 
     def as_graph(

@@ -52,10 +52,6 @@ def with_branches(units: Sequence[WrittenOperator], outputs: Iterable[str]) -> l
     """The nodes of `units`, which are in order, with an If for each condition.
 
     `outputs` are the values that a run returns.
-
-    Raises:
-        NoFormError: sides of a Merge do not differ in one condition alone, or an output is not
-            computed on both sides.
     """
     if not any(unit.op in {"Switch", "Merge"} for unit in units):
         return [node for unit in units for node in unit.nodes]
@@ -100,11 +96,7 @@ class _Branches:
         return self._level(frozenset())
 
     def require_alive(self, value: str) -> None:
-        """Check that `value` is computed whatever the conditions are.
-
-        Raises:
-            NoFormError: it is not.
-        """
+        """Check that `value` is computed whatever the conditions are."""
         if self._of(value):
             text = Text("output {value} is computed on one side of a condition only")
             raise NoFormError(text.with_values(value=repr(value)))
@@ -120,7 +112,6 @@ class _Branches:
         return frozenset[_If]().union(*(self._after.get(value, frozenset()) for value in values))
 
     def _place(self, unit: WrittenOperator, sides: Sides) -> None:
-        """Put a unit with those of its sides; what is dead always runs nowhere."""
         self._units[sides].append(unit)
         after = self._needed_ifs(unit.reads)
         for value in unit.writes:
@@ -197,7 +188,6 @@ class _Branches:
         return self._levels[sides]
 
     def _written(self, sides: Sides) -> list[NodeProto]:
-        """The nodes of one set of sides, as `_level` does."""
         made: list[tuple[list[NodeProto], set[str], set[str]]] = []
         done: set[_If] = set()
         for unit in self._units[sides]:
@@ -266,7 +256,6 @@ def _reaches(starts: Iterable[_If], wanted: _If) -> bool:
 
 
 def _needed(nodes: Sequence[NodeProto], results: Iterable[str]) -> list[NodeProto]:
-    """Those of `nodes`, in order, that the results need."""
     needed = set(results)
     kept: list[NodeProto] = []
     for node in reversed(nodes):

@@ -61,14 +61,14 @@ def marked(body: Body, depth: str, on: str, off: str, dtype: DType) -> str:
     """
     node, rank = body.node, body.node.rank() + 1
     axis = node.integer("axis") % rank
-    indices, nothing = _wide(body), body.const(0, DType.INT64)
+    indices, nothing = body.integers(), body.const(0, DType.INT64)
     length = body.add("Reshape", depth, body.ints())
     negative = body.add("Less", indices, nothing)
     # of uint64 those are numbers beyond int64, which mark nothing
     moved = length if node.dtype() is DType.UINT64 else body.add("Add", indices, length)
     indices = body.add("Where", negative, moved, indices)
     indices = body.add("Unsqueeze", indices, body.ints(axis))
-    places = body.add("Range", nothing, length, body.const(1, DType.INT64))
+    places = body.range(length)
     shape = [-1 if each == axis else 1 for each in range(rank)]
     hit = body.add("Equal", indices, body.add("Reshape", places, body.ints(*shape)))
     carrier = carrier_of(dtype, CHOSEN)
@@ -77,11 +77,6 @@ def marked(body: Body, depth: str, on: str, off: str, dtype: DType) -> str:
         choices = [body.cast(value, carrier) for value in choices]
     value = body.add("Where", hit, *choices)
     return value if carrier is dtype else body.cast(value, dtype)
-
-
-def _wide(body: Body) -> str:
-    value = body.own()
-    return value if body.node.dtype() is DType.INT64 else body.cast(value, DType.INT64)
 
 
 PADDED = frozenset(
@@ -131,7 +126,6 @@ def bordered(
 
 
 def _cut(body: Body, value: str, before: Sequence[int], after: Sequence[int]) -> str:
-    """The part of `value` that negative borders leave."""
     axes = [axis for axis, pair in enumerate(zip(before, after, strict=True)) if min(pair) < 0]
     if not axes:
         return value

@@ -23,12 +23,10 @@ def times(body: Body, dim: Dim, count: int) -> Dim:
 
 
 def over(body: Body, dim: Dim, count: int) -> Dim:
-    """A dim divided by a number, rounded down."""
     return dim // count if isinstance(dim, int) else body.add("Div", dim, body.ints(count))
 
 
 def shape_of_dims(body: Body, dims: Sequence[Dim]) -> str:
-    """Dims as one int64 [n]."""
     parts: list[str] = []
     for known, group in groupby(dims, lambda dim: isinstance(dim, int)):
         run = list(group)

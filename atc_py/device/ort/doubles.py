@@ -29,7 +29,6 @@ _sin = partial(step, "sin")
 
 
 def _begun(function: str, x: Term) -> tuple[Term, Term, Term]:
-    """The float32 estimate, its sine and its cosine."""
     first = step(f"{function} of float32", x)
     return first, _sin(first), cos(first)
 
@@ -42,7 +41,6 @@ def cos(x: Term) -> Term:
 
 
 def tan_of_double(x: Term) -> Term:
-    """The tangent."""
     return _sin(x) / cos(x)
 
 

@@ -28,7 +28,6 @@ class Functions:
         self._overloads: dict[str, dict[bytes, FunctionProto]] = {}
 
     def __iter__(self) -> Iterator[FunctionProto]:
-        """Yield the functions, operators in the order of their first use."""
         for overloads in self._overloads.values():
             yield from overloads.values()
 

@@ -44,7 +44,6 @@ def factors(body: Body) -> list[str]:
 
 
 def rounded_to_hf32(array: NDArray[Any]) -> NDArray[np.float32]:
-    """Float32 numbers rounded to HF32."""
     wide = array.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         split = np.clip(np.abs(wide) * _SPLIT, _LEAST, _MOST)

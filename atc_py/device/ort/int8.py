@@ -23,18 +23,13 @@ def bytes_of_operand(body: Body, position: int) -> str:
     """An int8 operand as uint8, 128 more."""
     if position in body.node.constants:
         return body.form(position, "bytes", shifted)
-    return _shifted(body, body.own(position))
+    low = body.cast(body.own(position), DType.UINT8)
+    return body.add("BitwiseXor", low, body.const(_SHIFT, DType.UINT8))
 
 
 def shifted(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """Int8 as uint8, 128 more."""
     found: NDArray[np.uint8] = np.ascontiguousarray(array).view(np.uint8) ^ np.uint8(_SHIFT)
     return found
-
-
-def _shifted(body: Body, value: str) -> str:
-    low = body.cast(value, DType.UINT8)
-    return body.add("BitwiseXor", low, body.const(_SHIFT, DType.UINT8))
 
 
 def zero_point(body: Body, zero: int = 0) -> str:

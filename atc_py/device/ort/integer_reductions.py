@@ -125,7 +125,6 @@ def _carried(body: Body, digits: Digits, count: int) -> Digits:
 
 
 def _less(body: Body, digits: Digits, other: Digits) -> Digits:
-    """The difference of two numbers, of which the first is longer."""
     difference = [body.add("Sub", mine, its) for mine, its in zip(digits, other, strict=False)]
     return _carried(body, [*difference, *digits[len(other) :]], len(digits))
 

@@ -66,18 +66,19 @@ def _facts(
     yield "inputs", _types(model, node.inputs)
     yield "outputs", _types(model, node.outputs)
     if node.origins:
-        yield "origins", ", ".join(_origin(each.name, each.op_type) for each in node.origins)
+        yield (
+            "origins",
+            ", ".join(
+                f"{origin.name} ({origin.op_type})" if origin.name else origin.op_type
+                for origin in node.origins
+            ),
+        )
     if node.kernel is not None:
         yield "kernel", node.kernel
     yield "launch", head
     if kernel is not None and head == node.name:
         yield "launch_op", kernel.op
         yield "estimated_us", _microseconds(kernel.cost.expected)
-
-
-def _origin(name: str, op_type: str) -> str:
-    """A node of the source model as `name (Conv)`."""
-    return f"{name} ({op_type})" if name else op_type
 
 
 def _types(model: OmModel, tensors: Iterable[int]) -> str:
@@ -93,7 +94,6 @@ def _type(tensor: OmTensor) -> str:
 
 
 def _microseconds(seconds: float) -> str:
-    """A time with three digits after the point."""
     return f"{seconds * 1e6:.3f}"
 
 

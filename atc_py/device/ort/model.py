@@ -1,6 +1,6 @@
 """A compiled graph as the parts of an ONNX model: nodes, functions, constants, inputs, outputs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import FunctionProto, NodeProto, ValueInfoProto, helper
 
+from atc_py.device.backend import LoadedModel
 from atc_py.device.ort.body import Body, is_rounded
 from atc_py.device.ort.branches import WrittenOperator, reads_of, with_branches
-from atc_py.device.ort.constants import ConstantSource, Initializer
-from atc_py.device.ort.elements import element_type, held_dtype
+from atc_py.device.ort.elements import Initializer, element_type, held_dtype
 from atc_py.device.ort.functions import Functions
 from atc_py.device.ort.late_rounding import without_early_roundings
 from atc_py.device.ort.node import CompiledNode, NoFormError
@@ -58,7 +58,6 @@ class Emulated:
         self.nodes = without_early_roundings(self.nodes, outputs, others, self.on_grid)
 
     def show(self, name: str) -> None:
-        """Make a value of the graph an output."""
         if all(value.name != name for value in self.outputs):
             at = next(index for index, value in enumerate(self.values) if value.name == name)
             self.outputs.append(self.values.pop(at))
@@ -76,7 +75,7 @@ class Emulated:
         return wide
 
 
-def emulate(model: ConstantSource, *, flat: bool) -> Emulated:
+def emulate(model: LoadedModel, *, flat: bool) -> Emulated:
     """The model that computes what the device computes for `model`.
 
     Args:
@@ -92,7 +91,7 @@ def emulate(model: ConstantSource, *, flat: bool) -> Emulated:
 class Emulator:
     """One model on its way; other forms than an emulation override how parts of it are made."""
 
-    def __init__(self, model: ConstantSource, *, flat: bool) -> None:
+    def __init__(self, model: LoadedModel, *, flat: bool) -> None:
         self._model = model
         self._flat = flat
         self._description = model.description
@@ -127,25 +126,17 @@ class Emulator:
         return None if found is None else (found.write, found.moves)
 
     def make_body(self, facts: CompiledNode, inputs: dict[int, str], writes: Sequence[str]) -> Body:
-        """An empty body in the graph itself."""
         return Body(facts, inputs, writes, f"{facts.name}/", self._taken)
 
     def initializer(
         self, name: str, dtype: DType, shape: Sequence[int], read: Callable[[], NDArray[Any]]
     ) -> Initializer:
-        """A constant of the package."""
         return Initializer(name, held_dtype(dtype), tuple(shape), read)
 
     def converted(self, made: NDArray[Any]) -> NDArray[Any]:
-        """A constant that an operator has in another form."""
         return made
 
     def emulated(self) -> Emulated:
-        """The model.
-
-        Raises:
-            AtcError: NO_ONNX_FORM for each node that has no form.
-        """
         units = [unit for unit in map(self._unit, range(len(self._description.nodes))) if unit]
         self._sink.raise_errors()
         try:
@@ -157,7 +148,13 @@ class Emulator:
                 Text("control flow has no ONNX form: {error}", error=error), help=_HELP
             ) from None
         made = {value for node in nodes for value in node.output}
-        aliases = list(self._aliases())
+        aliases = [
+            helper.make_node("Identity", [name], [port.name], f"{port.name}/Identity")
+            for port, name in (
+                (port, self._name(port.tensor)) for port in self._description.outputs
+            )
+            if name != port.name
+        ]
         inputs = [self._info(port.name, port.tensor) for port in self._description.inputs]
         outputs = [self._info(port.name, port.tensor) for port in self._description.outputs]
         return Emulated(
@@ -165,7 +162,11 @@ class Emulator:
             list(self._functions),
             inputs,
             outputs,
-            list(self._between(made)),
+            [
+                self._info(name, at)
+                for at, name in enumerate(self._names)
+                if name in made and name not in {port.name for port in self._description.outputs}
+            ],
             list(self._initializers.values()),
             {name: at for at, name in enumerate(self._names) if name in made},
             self._stands_for,
@@ -201,7 +202,6 @@ class Emulator:
         return names
 
     def _real(self, tensor: int) -> int:
-        """The tensor whose elements, in another storage, `tensor` has."""
         return self._stands_for.get(tensor, tensor)
 
     def _name(self, tensor: int) -> str:
@@ -218,7 +218,6 @@ class Emulator:
         return name
 
     def _unit(self, index: int) -> WrittenOperator | None:
-        """A node of the package as nodes of ONNX; None after a finding, and of a move."""
         node = self._description.nodes[index]
         if self.is_move(node):
             return None
@@ -331,20 +330,6 @@ class Emulator:
         if known is None or (known.shape, known.dtype.numpy) != (made.shape, made.dtype):
             return False
         return known.numpy().tobytes() == made.tobytes()
-
-    def _aliases(self) -> Iterator[NodeProto]:
-        """Yield a node for each output that is an input, a constant, or an output of another name."""
-        for port in self._description.outputs:
-            name = self._name(port.tensor)
-            if name != port.name:
-                yield helper.make_node("Identity", [name], [port.name], f"{port.name}/Identity")
-
-    def _between(self, made: set[str]) -> Iterator[ValueInfoProto]:
-        """Yield types of the graph's values that are not outputs."""
-        outputs = {port.name for port in self._description.outputs}
-        for at, name in enumerate(self._names):
-            if name in made and name not in outputs:
-                yield self._info(name, at)
 
     def _info(self, name: str, tensor: int) -> ValueInfoProto:
         facts = self._types[tensor]

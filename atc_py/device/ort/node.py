@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from atc_py.package.node_view import NodeError, NodeView
 from atc_py.package.schema import OmNode
-from atc_py.target.row import TargetOp
+from atc_py.target.row import Operand, TargetOp
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -29,23 +29,15 @@ class CompiledNode(NodeView, frozen=True, kw_only=True):
     unread: frozenset[int] = frozenset()
 
     def has(self, position: int) -> bool:
-        """True if there is an input at `position`."""
         return self.input(position) is not None
 
     def dtype(self, position: int = 0) -> DType:
-        """The dtype of the input at `position`."""
         return self.required(position).dtype
 
     def rank(self, position: int = 0) -> int:
-        """The number of axes of the input at `position`."""
         return self.required(position).rank
 
     def shape(self, position: int = 0) -> tuple[int, ...]:
-        """The dims of the input at `position`.
-
-        Raises:
-            NoFormError: one is open.
-        """
         dims = self.required(position).dims
         if None in dims:
             text = Text("input {name} has open dims")
@@ -59,19 +51,11 @@ class CompiledNode(NodeView, frozen=True, kw_only=True):
 
     def input_name(self, position: int) -> str:
         """CANN's name of the input at `position`, counted where the operand is variadic."""
-        operand = self.row.input_at(position)
-        name = operand.name if operand else "x"
-        first = len(self.row.inputs) - 1
-        variadic = operand is not None and operand.variadic
-        return f"{name}{position - first}" if variadic else name
+        return _numbered(self.row.input_at(position), position - len(self.row.inputs) + 1, "x")
 
     def output_name(self, position: int) -> str:
         """CANN's name of the output at `position`, counted where it is variadic."""
-        operand = self.row.output_at(position)
-        name = operand.name if operand else "y"
-        first = len(self.row.outputs) - 1
-        variadic = operand is not None and operand.variadic
-        return f"{name}{position - first}" if variadic else name
+        return _numbered(self.row.output_at(position), position - len(self.row.outputs) + 1, "y")
 
     def constant(self, position: int) -> NDArray[Any] | None:
         """Data of the input at `position` in its own dtype; None where it is computed."""
@@ -79,13 +63,14 @@ class CompiledNode(NodeView, frozen=True, kw_only=True):
         return None if read is None else read()
 
     def data(self, position: int) -> NDArray[Any]:
-        """Data of the input at `position`.
-
-        Raises:
-            NoFormError: they are computed.
-        """
         data = self.constant(position)
         if data is None:
             text = Text("input {name} is computed at run time")
             raise NoFormError(text.with_values(name=repr(self.input_name(position))))
         return data
+
+
+def _numbered(operand: Operand | None, number: int, default: str) -> str:
+    if operand is None:
+        return default
+    return f"{operand.name}{number}" if operand.variadic else operand.name

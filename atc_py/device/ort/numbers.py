@@ -41,7 +41,6 @@ def returned(body: Body, value: str, dtype: DType | None = None) -> str:
 
 
 def number(body: Body, value: float, position: int = 0) -> str:
-    """A constant in the dtype in which the operand at `position` is computed."""
     return body.const(value, carrier(body.node.dtype(position)))
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from onnx import ValueInfoProto, helper
 
+from atc_py.device.backend import LoadedModel
 from atc_py.device.ort.body import Body
-from atc_py.device.ort.constants import ConstantSource, Initializer
-from atc_py.device.ort.elements import element_type
+from atc_py.device.ort.elements import Initializer, element_type
 from atc_py.device.ort.model import Emulated, Emulator
 from atc_py.device.ort.node import CompiledNode
 from atc_py.device.ort.registry import Write, find_emulation
@@ -23,7 +23,7 @@ _FLOATS = frozenset({DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32})
 _SCALES, _SIZES = 2, 3
 
 
-def plain_model(model: ConstantSource, *, wide: bool) -> Emulated:
+def plain_model(model: LoadedModel, *, wide: bool) -> Emulated:
     """The network of a verified package, flat, in ONNX's operators.
 
     Floats of 16 and 32 bits all have one dtype, those of the inputs and outputs too; what is stored
@@ -47,42 +47,35 @@ class _PlainBody(Body):
         self._float = float_
 
     def x(self, position: int = 0) -> str:
-        """The operand as it is."""
         return self.own(position)
 
     def wide(self, value: str) -> str:
-        """The value as it is."""
         return value
 
     def rounded(self, value: str, dtype: DType) -> str:
-        """The value as it is."""
         return value
 
     def cast(self, value: str, dtype: DType) -> str:
-        """A conversion, which of a float to another is none."""
         if dtype in _FLOATS and self.node.dtype() in _FLOATS:
             return value
         return super().cast(value, self._float if dtype in _FLOATS else dtype)
 
     def const(self, values: ArrayLike, dtype: DType = DType.FLOAT32) -> str:
-        """A constant in the network's dtype, where it is a float."""
         return super().const(values, self._float if dtype in _FLOATS else dtype)
 
     def inner(self) -> Body:
-        """A body for a graph inside this one."""
         inner = _PlainBody(self._float, self.node, self.inputs, (), self._prefix, self._others)
         inner._taken, inner._counts = self._taken, self._counts
         return inner
 
     def finish(self, results: Sequence[str], *, rounds: bool) -> None:
-        """Give the results their names."""
         super().finish(results, rounds=False)
 
 
 class _PlainEmulator(Emulator):
     """A model in one float dtype."""
 
-    def __init__(self, model: ConstantSource, float_: DType) -> None:
+    def __init__(self, model: LoadedModel, float_: DType) -> None:
         self._float = float_
         self._prefixes: set[str] = set()
         super().__init__(model, flat=True)
@@ -96,13 +89,11 @@ class _PlainEmulator(Emulator):
         return all(dtype in _FLOATS for dtype in ends)
 
     def write(self, op: str) -> tuple[Write, bool] | None:
-        """The plain form of an operator, or that of its emulation."""
         found = find_emulation(op)
         known = _PLAIN.get(op, None if found is None else found.write)
         return None if known is None else (known, True)
 
     def make_body(self, facts: CompiledNode, inputs: dict[int, str], writes: Sequence[str]) -> Body:
-        """A body without roundings, whose nodes have the names of the network's."""
         names = [origin.name for origin in facts.source.origins]
         prefix = f"{names[-1] if names else facts.name}/"
         if prefix in self._prefixes:
@@ -113,11 +104,9 @@ class _PlainEmulator(Emulator):
     def initializer(
         self, name: str, dtype: DType, shape: Sequence[int], read: Callable[[], NDArray[Any]]
     ) -> Initializer:
-        """A constant, floats in the network's dtype."""
         return super().initializer(name, self._own(dtype), shape, read)
 
     def converted(self, made: NDArray[Any]) -> NDArray[Any]:
-        """A constant in another form, floats in the network's dtype."""
         dtype = DType.from_numpy(made.dtype)
         return made.astype(self._own(dtype).numpy, copy=False)
 
@@ -143,7 +132,6 @@ def _max_pool(body: Body) -> str:
 
 
 def _resize(body: Body) -> str:
-    """Resize with the attributes of the node."""
     node = body.node
     if node.text("coordinate_transformation_mode") == "tf_crop_and_resize":
         found = find_emulation("Resize")
@@ -151,7 +139,8 @@ def _resize(body: Body) -> str:
     at = _SIZES if node.has(_SIZES) else _SCALES
     numbers = node.data(at)
     held = Body.const(body, numbers.astype(np.int64), DType.INT64) if at == _SIZES else None
-    scales = _float32(body, numbers) if held is None else ""
+    # Resize wants scales in float32, whatever dtype the network has.
+    scales = Body.const(body, numbers.astype(np.float32)) if held is None else ""
     return body.add(
         "Resize",
         body.x(),
@@ -162,11 +151,6 @@ def _resize(body: Body) -> str:
         coordinate_transformation_mode=node.text("coordinate_transformation_mode"),
         nearest_mode=node.text("nearest_mode"),
     )
-
-
-def _float32(body: Body, numbers: NDArray[Any]) -> str:
-    """A constant in float32, which Resize wants of scales."""
-    return Body.const(body, numbers.astype(np.float32), DType.FLOAT32)
 
 
 def _resize_to_size(body: Body) -> str:

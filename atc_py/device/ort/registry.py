@@ -33,7 +33,6 @@ EMULATIONS: Register[str, Emulation] = Register("emulation of", "atc_py.device.o
 
 
 def find_emulation(op: str) -> Emulation | None:
-    """The emulation of `op`, or None."""
     return EMULATIONS.get(op) or _same_name(op)
 
 
@@ -52,11 +51,7 @@ def _same_name(op: str) -> Emulation | None:
 
 
 def emulates(*operators: str, moves: bool = False) -> Callable[[Write], Write]:
-    """Register a function as the emulation of target operators.
-
-    Raises:
-        ValueError: an operator has one already.
-    """
+    """Register a function as the emulation of target operators."""
 
     def register(write: Write) -> Write:
         emulation = Emulation(write, moves)

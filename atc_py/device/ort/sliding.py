@@ -31,7 +31,6 @@ class SlidingAxis:
 
     @property
     def reach(self) -> int:
-        """Steps from the first element of a window to past its last."""
         return self.dilation * (self.size - 1) + 1
 
     def windows(self, *, ceil: bool) -> int | None:
@@ -128,7 +127,6 @@ class SlidingPool:
         return padded and not dilated
 
     def add(self, op_type: str, value: str, **attributes: int) -> str:
-        """Write one of ONNX's pools."""
         high, wide = self.axes
         return self.body.add(
             op_type,
@@ -142,11 +140,7 @@ class SlidingPool:
         )
 
     def padded(self, value: str, fill: float) -> tuple[SlidingPool, str]:
-        """A pool without padding that sees the same, and the data with the padding written.
-
-        Raises:
-            NoFormError: the overhang depends on dims that only the run knows.
-        """
+        """A pool without padding that sees the same, and the data with the padding written."""
         if self.ceil and any(axis.dim is None for axis in self.axes):
             raise NoFormError(Text("ceil_mode with open dims and such pads"))
         ends = [axis.overhang(ceil=self.ceil) for axis in self.axes]

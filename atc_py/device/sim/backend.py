@@ -5,11 +5,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from atc_py.device.backend import DeviceModel, LoadedModel, NodeProfile
+from atc_py.device.backend import DeviceModel, LoadedModel, NodeProfile, not_open, own_model
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.device.sim.memory.exact_storage import ExactModel
-from atc_py.diag import DEVICE_FAILED
-from atc_py.text import Text
 
 
 class SimBackend:
@@ -26,27 +24,15 @@ class SimBackend:
         self._models: list[SimModel | ExactModel] = []
 
     def open(self) -> None:
-        """Make the device ready; nothing is held yet."""
         self._is_open = True
 
     def load(self, model: LoadedModel) -> SimModel:
-        """Check a model; its constants are opened, its memory is taken in the first run.
-
-        Raises:
-            AtcError: OM_CONTENT with every finding; DEVICE_FAILED when the device is not open.
-        """
         self._require_open()
         loaded = SimModel(model)
         self._models.append(loaded)
         return loaded
 
     def load_exact(self, model: LoadedModel) -> ExactModel:
-        """Check a model and pack its constants; its tensors are stored as on the real device.
-
-        Raises:
-            AtcError: OM_CONTENT with every finding; DEVICE_MEMORY when it is too large;
-                DEVICE_FAILED when the device is not open.
-        """
         self._require_open()
         loaded = ExactModel(model)
         self._models.append(loaded)
@@ -55,46 +41,26 @@ class SimBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        """The outputs for `inputs`, by name.
-
-        Raises:
-            AtcError: MISSING_RUN_INPUT, BAD_RUN_INPUT or DEVICE_FAILED.
-        """
         return self._own(handle).run(inputs)
 
     def progress(self, handle: DeviceModel) -> tuple[int, int] | None:
         """Launches of a run that have ended, and all; from any thread."""
-        found = self._own(handle)
-        return found.progress if isinstance(found, SimModel) else None
+        model = self._own(handle)
+        return model.progress if isinstance(model, SimModel) else None
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
-        """The nodes of the last complete run in their order; empty before the first.
-
-        Raises:
-            AtcError: DEVICE_FAILED when the model is not loaded.
-        """
         return self._own(handle).profile
 
     def close(self) -> None:
-        """Let go of all models, their memory and their threads."""
         for model in self._models:
             model.close()
         self._models.clear()
         self._is_open = False
 
     def _require_open(self) -> None:
-        """Raise DEVICE_FAILED unless the device is open."""
         if not self._is_open:
-            raise DEVICE_FAILED.error(
-                Text("device 'sim' is not open"), help=Text("call open() first")
-            )
+            raise not_open(self.name)
 
     def _own(self, handle: DeviceModel) -> SimModel | ExactModel:
         self._require_open()
-        for model in self._models:
-            if model is handle:
-                return model
-        raise DEVICE_FAILED.error(
-            Text("the model is not loaded on this device"),
-            help=Text("load it after the device was opened"),
-        )
+        return own_model(self._models, handle)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
-from functools import partial
+from functools import partial, wraps
 from typing import Any, TypeAlias, TypedDict, TypeVar
 
 import msgspec
@@ -24,6 +24,9 @@ from atc_py.text import Text
 
 Launch: TypeAlias = "Callable[[], object]"
 """A function that computes a call anew each time, from what the call's arrays hold then."""
+
+TypeRule: TypeAlias = Callable[[NodeView], "tuple[TensorFacts, ...]"]
+"""The output types that a node's inputs and attributes imply; raises NodeError."""
 
 Made = TypeVar("Made")
 
@@ -50,17 +53,12 @@ class Workspace(threading.local):
     """
 
     def __init__(self, limit: int | None = None) -> None:
-        """Provide scratch memory, not more of it than `limit` bytes for a thread."""
         self._buffers: dict[str, NDArray[np.uint8]] = {}
         self._pool = Pool()
         self._limit = limit
 
     def require(self, nbytes: int, what: Text) -> None:
-        """Refuse `what`, of `nbytes`, before it is made.
-
-        Raises:
-            MemoryError: that is over the limit.
-        """
+        """Refuse `what`, of `nbytes`, before it is made."""
         if self._limit is not None and nbytes > self._limit:
             limit = format_size(self._limit)
             raise MemoryError(
@@ -73,11 +71,7 @@ class Workspace(threading.local):
             )
 
     def take(self, name: str, shape: Shape, dtype: DTypeLike) -> NDArray[Any]:
-        """An array with undefined contents, valid until this thread takes `name` again.
-
-        Raises:
-            MemoryError: all of it would be more than the limit, or the system has no more.
-        """
+        """An array with undefined contents, valid until this thread takes `name` again."""
         wanted = np.dtype(dtype)
         nbytes = element_count(shape) * wanted.itemsize
         buffer = self._buffers.get(name)
@@ -115,10 +109,6 @@ class Call(msgspec.Struct, frozen=True):
     # positions of the inputs that hold the same data in every launch
     fixed: frozenset[int] = frozenset()
 
-    def with_outputs(self, outputs: tuple[NDArray[Any], ...]) -> Call:
-        """This launch with results to fill; `dataclasses.replace` takes much longer."""
-        return Call(self.node, self.inputs, outputs, self.workspace, self.workers, fixed=self.fixed)
-
     def memoized(self, position: int, make: Callable[[], Made]) -> Callable[[], Made]:
         """A function that gives `make()` of input `position`, once if data are fixed."""
         if position not in self.fixed:
@@ -127,16 +117,10 @@ class Call(msgspec.Struct, frozen=True):
         return lambda: value
 
     def finish(self, values: NDArray[Any], part: Part) -> None:
-        """Do now what is left to do to a part of the result."""
         if self.finishing is not None:
             self.finishing(values, part)()
 
     def require_scratch(self, nbytes: int) -> None:
-        """Refuse what numpy itself makes for a moment, beside what the call reads and writes.
-
-        Raises:
-            MemoryError: it does not fit.
-        """
         self.workspace.require(nbytes, Text("scratch memory"))
 
     def rounding(
@@ -152,28 +136,23 @@ class Call(msgspec.Struct, frozen=True):
 
     @property
     def x(self) -> NDArray[Any]:
-        """The first input."""
         return self.input(0)
 
     @property
     def out(self) -> NDArray[Any]:
-        """The first output."""
         return self.outputs[0]
 
     def input(self, position: int) -> NDArray[Any]:
-        """The input at `position`, which the type rule has found present."""
         array = self.inputs[position]
         if array is None:
             raise ValueError(f"input {position} is absent")
         return array
 
     def optional(self, position: int) -> NDArray[Any] | None:
-        """The input at `position`, or None when it is absent."""
         return self.inputs[position] if position < len(self.inputs) else None
 
     @property
     def present(self) -> tuple[NDArray[Any], ...]:
-        """The inputs that are there."""
         return tuple(array for array in self.inputs if array is not None)
 
 
@@ -182,8 +161,7 @@ class Kernel(msgspec.Struct, frozen=True):
 
     op: str  # target operator that it executes
     run: Callable[[Call], None]  # fills the outputs of a call
-    # the output types that the node's inputs and attributes imply; raises NodeError
-    types: Callable[[NodeView], tuple[TensorFacts, ...]]
+    types: TypeRule
     rounding: Rounding = Rounding.BOUNDARY  # who rounds 16-bit floats
     in_place: bool = False  # the output may reuse the memory of an input of its dtype and shape
     # the outputs are the first input's memory, maybe under another shape; `run` has no work
@@ -207,11 +185,6 @@ class Kernel(msgspec.Struct, frozen=True):
         """A launch that runs the kernel on `call`; no two threads may launch it at once."""
         return partial(self.run, call) if self.bind is None else self.bind(call)
 
-    @property
-    def place(self) -> str:
-        """Module and line of the function, for messages."""
-        return place_of(self.run)
-
 
 class Traits(TypedDict, total=False):
     """Optional declarations of a kernel besides function and type rule: fields of `Kernel`."""
@@ -224,7 +197,6 @@ class Traits(TypedDict, total=False):
     joins: bool
     finishes: bool
     keeps_shape: bool
-    bind: Callable[[Call], Launch] | None
     kind: Kind
 
 
@@ -247,7 +219,6 @@ find_kernel = KERNELS.get
 
 
 def sequence(launches: Sequence[Launch]) -> Launch:
-    """A launch that does all of `launches`, one after the other."""
     if len(launches) == 1:
         return launches[0]
 
@@ -284,18 +255,29 @@ def split_among_workers(
 
 
 def kernel(
-    op: str, types: Callable[[NodeView], tuple[TensorFacts, ...]], **traits: Unpack[Traits]
+    op: str, types: TypeRule, **traits: Unpack[Traits]
 ) -> Callable[[Callable[[Call], None]], Callable[[Call], None]]:
-    """Register a function as the kernel of target operator `op`; `Kernel` explains the rest.
-
-    Raises:
-        ValueError: another function is registered for `op`.
-    """
+    """Register a function as the kernel of target operator `op`; `Kernel` explains the rest."""
 
     def register(run: Callable[[Call], None]) -> Callable[[Call], None]:
-        row = Kernel(op, run, types, **traits)
-        KERNELS.add(op, row, row.place)
+        KERNELS.add(op, Kernel(op, run, types, **traits), place_of(run))
         return run
+
+    return register
+
+
+def bound_kernel(
+    op: str, types: TypeRule, **traits: Unpack[Traits]
+) -> Callable[[Callable[[Call], Launch]], Callable[[Call], Launch]]:
+    """Register as the kernel of `op` a function that works its launches out, see `Kernel.bind`."""
+
+    def register(bind: Callable[[Call], Launch]) -> Callable[[Call], Launch]:
+        @wraps(bind)
+        def run(call: Call) -> None:
+            bind(call)()
+
+        KERNELS.add(op, Kernel(op, run, types, bind=bind, **traits), place_of(bind))
+        return bind
 
     return register
 
@@ -319,19 +301,12 @@ class Pool:
         self._piece: NDArray[np.uint8] = np.empty(0, np.uint8)
 
     def take(self, nbytes: int) -> NDArray[Any]:
-        """Bytes with undefined contents, aligned.
-
-        Raises:
-            MemoryError: the system has no more.
-        """
+        """Bytes with undefined contents, aligned."""
         if nbytes + _ALIGNMENT > self._piece.size:
-            self._piece = np.empty(self._size(nbytes + _ALIGNMENT), np.uint8)
+            wanted = max(nbytes + _ALIGNMENT, self._expected)
+            self._expected = 0
+            self._piece = np.empty(wanted if wanted <= _SMALL else max(wanted, _LARGE), np.uint8)
         skip = -self._piece.ctypes.data % _ALIGNMENT
         taken = self._piece[skip : skip + nbytes]
         self._piece = self._piece[skip + nbytes :]
         return taken
-
-    def _size(self, nbytes: int) -> int:
-        wanted = max(nbytes, self._expected)
-        self._expected = 0
-        return wanted if wanted <= _SMALL else max(wanted, _LARGE)

@@ -1,11 +1,17 @@
-"""Reductions and normalizations: what runs along axes of one tensor."""
+"""What runs along axes of one tensor: reductions, normalizations, and a loss."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from math import prod
 from typing import Any
 
-from atc_py.kernels.family import Family
-from atc_py.kernels.fields import extended
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.kernels.boxes import dense
+from atc_py.kernels.family import Family, InputSample
+from atc_py.kernels.fields import extended, numbers, wide
 from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.kernels.planes import PATTERN
 from atc_py.kernels.reduction import (
@@ -58,7 +64,6 @@ _WORK = 64
 
 
 def _axes(launch: Launch) -> tuple[int, ...]:
-    """The axes that the operator runs along; none named means all of them."""
     attributes, rank = launch.kernel.attributes, len(launch.inputs[0])
     if launch.kernel.op == "LayerNorm":
         return tuple(range(int(attributes["begin_norm_axis"]) % max(1, rank), rank))  # type: ignore[arg-type]
@@ -150,7 +155,6 @@ class _AlongAxes(Family):
         return dtype in _FLOATS | ({DType.INT32, DType.INT64} if kernel.op in _POSITIONS else set())
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """The type that is computed in, and how operands become it."""
         x, y = kernel.inputs[0], kernel.outputs[0]
         return {
             "T": {DType.INT32: "int32_t", DType.INT64: "int64_t"}.get(x.dtype, "float"),
@@ -220,7 +224,6 @@ class _AlongMatrices(_AlongAxes):
     in_blocks = True
 
     def plan(self, launch: Launch) -> Plan:
-        """Take some rows of a column of blocks as a piece."""
         room, buffers = room_of(launch)
         *stack, columns, upper, side, c0 = launch.stored_inputs[0]
         plane = upper * side * c0
@@ -258,10 +261,101 @@ class _AlongMatrices(_AlongAxes):
         return {**super().context(kernel), "lanes": lanes, "pattern": PATTERN, "patterns": own}
 
 
+_CLASSES = 1
+"""The axis of scores that runs over classes."""
+
+
+class _Losses(Family):
+    """The cross entropy of a softmax."""
+
+    name = template = "loss"
+    operators = frozenset({"SoftmaxCrossEntropyLoss"})
+
+    def plan(self, launch: Launch) -> Plan:
+        """Cut as a softmax along the classes is; one core adds up where losses are reduced."""
+        room, buffers = room_of(launch)
+        tiling = axes_tiling(folded(launch.inputs[0], (_CLASSES,)), room, launch.soc)
+        if launch.kernel.attributes["reduction"] != "none":
+            tiling = extended(type(tiling), tiling, core_num=1)
+        return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        return {
+            "T": "float",
+            "bytes": False,
+            "block": 0,
+            "lanes": 0,
+            "result": 1,
+            "parameters": ("weight", "loss"),
+            "reduction": kernel.attributes["reduction"],
+            "weighted": len(kernel.inputs) > 2,  # noqa: PLR2004  (scores and labels)
+        }
+
+    def exact(self, kernel: KernelFacts) -> bool:
+        return False
+
+    def sums(self, kernel: KernelFacts) -> bool:
+        return True
+
+    def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
+        scores, labels = sample.shapes[:2]
+        if sample.position != 1 or scores is None or labels is None:
+            return None
+        return generator.integers(-1, scores[_CLASSES] + 1, labels)
+
+
+class MaskedTiling(AxesTiling):
+    """Work along the last axis, with the place of each row's mask."""
+
+    mask_strides: tuple[int, ...] = numbers("elements between neighbors in the mask", pad=0)
+    mask_length: int = wide("elements of the mask for each row; 1 where all of a row share one")
+
+
+class _MaskedSoftmax(Family):
+    """Softmax along the last axis of scores beside which a mask stands."""
+
+    name = template = "masked_softmax"
+    operators = frozenset({"ScaledMaskedSoftmax"})
+
+    def plan(self, launch: Launch) -> Plan:
+        """Assign rows of x to cores; dims of 1 stay, so that strides of the mask match them."""
+        shape, mask = launch.inputs
+        room, buffers = room_of(launch)
+        before = shape[:-1] or (1,)
+        kept = tuple(zip(before, dense(shape)[:-1] or (0,), strict=True))
+        tiling = axes_tiling(Folded(kept, (), 1, shape[-1]), room, launch.soc)
+        full = (1,) * (len(shape) - len(mask)) + mask
+        pairs = zip(full, dense(full), strict=True)
+        strides = tuple(0 if dim == 1 else stride for dim, stride in pairs)
+        placed = extended(
+            MaskedTiling, tiling, mask_strides=strides[:-1] or (0,), mask_length=full[-1]
+        )
+        return Plan(placed, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        x, mask = kernel.inputs
+        floats = {DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16}
+        return x.dtype in floats and mask.dtype is DType.BOOL
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        return {
+            "T": "float",
+            "bytes": False,
+            "lanes": 0,
+            "parameters": ("shown",),
+            "load": "LoadMasked",
+        }
+
+    def exact(self, kernel: KernelFacts) -> bool:
+        return False
+
+
 FAMILIES = (
     _AlongAxes("reduce", _REDUCTIONS),
     _AlongImages("reduce", _REDUCTIONS),
     _AlongAxes("normalize", _NORMALIZATIONS),
     _AlongMatrices("normalize", _NORMALIZATIONS),
     _AlongAxes("scan", _SCANS),
+    _Losses(),
+    _MaskedSoftmax(),
 )

@@ -31,11 +31,9 @@ class _BatchNorm(ElementwiseFamily):
         )
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """True if the statistics are given."""
         return len(kernel.inputs) > _VARIANCE
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
-        """Draw a variance that is not negative."""
         if sample.position != _VARIANCE:
             return None
         return np.abs(generator.standard_normal(sample.shapes[_VARIANCE]))

@@ -92,7 +92,6 @@ class _Geometry(ConvGeometry, frozen=True):
         )
 
     def product(self, itemsize: int) -> CubeProduct:
-        """The convolution as products of [m, k] x [k, n]."""
         channels = self.x[1] // self.groups
         return CubeProduct(
             self.y[0] * self.groups,
@@ -208,7 +207,6 @@ class _Convolutions(ConvolutionFamily):
         return Plan(tiling, tiling.core_num, buffers, launch.moved)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """The filter as left operand; channels are rows of the result."""
         return {
             "left": kernel.inputs[1],
             "right": kernel.inputs[0],

@@ -112,20 +112,17 @@ class _Geometry(ConvGeometry, frozen=True):
         return cls(x, y, weights[2:], count, inputs, outputs, rows, planes, c0)
 
     def product(self, itemsize: int) -> CubeProduct:
-        """The convolution as products of [m, k] x [k, n]."""
         depth = self.inputs * prod(self.window) * self.c0
         batch = self.y[0] * self.slices * self.products
         return CubeProduct(batch, prod(self.y[-2:]), self.outputs, depth, itemsize)
 
     def rectangle(self, most: int) -> tuple[int, int]:
-        """Rows and columns of the result's map: at most `most` positions."""
         height, width = self.y[-2:]
         columns = max(1, min(width, most))
         return max(1, min(height, most // columns)) if columns == width else 1, columns
 
 
 def _filter_format(kernel: KernelFacts) -> Format | None:
-    """The blocked format of the filter, None for row by row."""
     storage = kernel.inputs[1].storage
     return None if storage is None else storage.format
 
@@ -257,7 +254,6 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
         return full and (blocks.blocks == 1 or whole_blocks)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """The input as left operand; channels are columns of the result."""
         return {
             "left": kernel.inputs[0],
             "right": kernel.inputs[1],

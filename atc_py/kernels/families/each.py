@@ -112,7 +112,6 @@ def each_plan(launch: Launch) -> Plan:
 
 
 def each_facts(kernel: KernelFacts, snippet: str) -> Mapping[str, Any]:
-    """Values for `each.cpp.j2` of a kernel whose elements `elements/<snippet>.j2` works out."""
     return {
         "snippet": snippet,
         "attributes": kernel.attributes,
@@ -133,11 +132,9 @@ class _Each(Family):
     })  # fmt: skip
 
     def plan(self, launch: Launch) -> Plan:
-        """Cut the elements of a result so that every core has some, as far as there are any."""
         return each_plan(launch)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Values for the template, with the pooling of regions."""
         attributes = kernel.attributes
         return {
             **each_facts(kernel, kernel.op),
@@ -150,7 +147,6 @@ class _Each(Family):
         return kernel.op not in _SUMS or not kernel.outputs[0].dtype.is_float
 
     def sums(self, kernel: KernelFacts) -> bool:
-        """True for sums, which may cancel."""
         return not self.exact(kernel)
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:

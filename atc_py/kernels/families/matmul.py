@@ -93,7 +93,6 @@ def _stacks(launch: Launch) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...
 
 
 def _steps(stack: Shape, rank: int) -> tuple[int, ...]:
-    """Matrices from neighbor to neighbor along each axis, 0 where a stack repeats."""
     padded = (1,) * (rank - len(stack)) + stack
     steps = [prod(padded[axis + 1 :]) if dim != 1 else 0 for axis, dim in enumerate(padded)]
     return tuple(steps) or (0,)
@@ -135,7 +134,6 @@ class _Products(ProductFamily):
         return Plan(tiling, tiling.core_num, buffers, launch.moved)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """The operands of the cube, and where bias and offset go along the result."""
         turned = _operands_transposed(kernel)
         return {
             "left": kernel.inputs[0],
@@ -179,7 +177,6 @@ class _ProductsOfBlocks(_Products):
         return buffered or launch.soc.vector_cores <= launch.soc.aicores
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """The same as for rows, and which operands are in FRACTAL_NZ."""
         return {**super().context(kernel), **blocked_operands(kernel)}
 
 

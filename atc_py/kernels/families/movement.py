@@ -9,7 +9,6 @@ from atc_py.target.stored_nodes import numbers_of
 
 
 def _transpose(launch: Launch) -> Iterable[Box]:
-    """Yield the axes of the source in the order of perm."""
     steps = dense(launch.inputs[0])
     order = numbers_of(launch.kernel.attributes["perm"])
     return [view(launch.outputs[0], (steps[axis] for axis in order))]

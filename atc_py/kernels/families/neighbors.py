@@ -30,7 +30,6 @@ class _Neighbors(Family):
     operators = frozenset({"LRN"})
 
     def plan(self, launch: Launch) -> Plan:
-        """Cut the row of each channel into chunks that fit the unified buffer."""
         # Of fewer axes than batch and channels, what there is stands for a batch.
         images, channels, *rest = (*launch.inputs[0], 1, 1)[: max(2, len(launch.inputs[0]))]
         size, inner = launch.kernel.inputs[0].dtype.itemsize, prod(rest)
@@ -55,7 +54,6 @@ class _Neighbors(Family):
         return Plan(tiling, tiling.core_num, buffers, launch.moved)
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """False: a power is rounded."""
         return False
 
 

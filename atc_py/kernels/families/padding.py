@@ -18,7 +18,6 @@ def _borders(kernel: KernelFacts) -> list[tuple[int, int]]:
 
 
 def _pad(launch: Launch) -> Iterable[Box]:
-    """Yield the part of the source within its borders, then the borders."""
     if launch.kernel.attributes["mode"] == "constant":
         return _pad_constant(launch)
     return _pad_repeated(launch)

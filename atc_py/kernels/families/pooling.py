@@ -40,7 +40,6 @@ class _Axis(msgspec.Struct, frozen=True):
     after: int  # padding after it
 
     def span(self, windows: int, taps: int) -> int:
-        """Elements from the first window's first to the last window's last."""
         return (windows - 1) * self.stride + (taps - 1) * self.dilation + 1
 
     @property
@@ -89,7 +88,6 @@ class PoolBlocksTiling(PoolTiling):
 
 
 def _pair(value: AttrValue) -> tuple[int, int]:
-    """The spatial elements of an attribute in NCHW order."""
     _, _, height, width = value if isinstance(value, tuple) else (1, 1, 1, 1)
     return int(height), int(width)
 
@@ -113,7 +111,6 @@ def _axes(launch: Launch) -> tuple[_Axis, _Axis]:
 
 
 def _pads(attributes: Mapping[str, AttrValue]) -> tuple[tuple[int, int], tuple[int, int]]:
-    """(before, after) along height and width, where they are given."""
     pads = attributes["pads"]
     if attributes["padding_mode"] != "CALCULATED" or not isinstance(pads, tuple):
         return (0, 0), (0, 0)
@@ -157,7 +154,6 @@ class _Tile(msgspec.Struct, frozen=True):
 
     @property
     def lead(self) -> int:
-        """Elements before the input's first column in a folded row."""
         return rounded_up(self.width.before * self.lanes, _PER_BLOCK)
 
     @property
@@ -283,7 +279,6 @@ class _Pools(Family):
         return dtype is DType.FLOAT16 or (kernel.op == "MaxPoolV3" and dtype is DType.FLOAT32)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, AttrValue]:
-        """The template fact of padding: True if it is left out of the count."""
         return {"exclusive": kernel.attributes.get("exclusive", True), "lanes": 1}
 
 

@@ -86,7 +86,6 @@ class _Pictures(Family):
         return _is_dynamic(kernel.attributes) or kernel.attributes["input_format"] in _LAYOUTS
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """The formats that pictures may have, and whether settings come with the data."""
         dynamic = _is_dynamic(kernel.attributes)
         numbered = [layout for layout in _LAYOUTS.values() if layout.number]
         named = _LAYOUTS.get(str(kernel.attributes["input_format"]))
@@ -109,7 +108,6 @@ class _Pictures(Family):
 
 
 def _is_dynamic(attributes: Mapping[str, Any]) -> bool:
-    """True if settings come with the data."""
     return bool(attributes["aipp_mode"] == "dynamic")
 
 

@@ -101,7 +101,6 @@ def _of_words(kernel: KernelFacts, addend: list[KernelPort]) -> tuple[tuple[str,
 
 
 def _factor(words: KernelPort) -> Loaded:
-    """The factors of words, as float32."""
     return Loaded("factor", words, "float", "LoadFactor")
 
 

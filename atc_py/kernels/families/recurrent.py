@@ -68,7 +68,6 @@ class _Layer(Family):
         return Plan(tiling, tiling.core_num, buffers, launch.moved, workspace)
 
     def _sizes(self, launch: Launch) -> list[tuple[str, int]]:
-        """The buffers, and how many bytes each takes for a unit."""
         size = launch.kernel.inputs[0].dtype.itemsize
         queues = [
             ("inQueue", self.count * size), ("stateQueue", self.count * _FLOAT),
@@ -100,11 +99,9 @@ class _Layer(Family):
         }
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """False: sums and functions are rounded."""
         return False
 
     def sums(self, kernel: KernelFacts) -> bool:
-        """True: sums of weighted elements may cancel."""
         return True
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
@@ -157,7 +154,6 @@ class _Gru(_Layer):
         return len(kernel.outputs) <= 2 and super().covers(kernel)  # noqa: PLR2004  (y, output_h)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """The state given, the biases, and when the reset gate is applied."""
         return {
             **super().context(kernel),
             "initial": [(0, optional_input(kernel, 6))],

@@ -89,7 +89,6 @@ class _Tile(msgspec.Struct, frozen=True):
         )
 
     def smaller(self) -> _Tile:
-        """Half the rows; half the columns of one row."""
         rows, columns = -(-self.rows // 2), self.columns
         if self.rows == 1:
             columns = -(-self.columns // 2)
@@ -122,14 +121,12 @@ class _Line(_Tile, frozen=True):
 
 
 def _fitting(tile: _Tile, soc: Soc) -> _Tile:
-    """The largest part of a tile that fits the unified buffer."""
     while sum(each.nbytes for each in tile.buffers()) > soc.ub_kib * 1024:
         tile = tile.smaller()
     return tile
 
 
 def _tile(launch: Launch, x: Shape, y: Shape, lanes: int) -> _Tile:
-    """A tile as large as the unified buffer allows while all cores have work."""
     itemsize, width = launch.kernel.outputs[0].dtype.itemsize, max(1, y[-1])
     if not _takes_elements(launch.kernel):
         line = _Line(1, width, width, x[-1], itemsize, lanes, _crops(launch.kernel))
@@ -153,7 +150,6 @@ def _takes_elements(kernel: KernelFacts) -> bool:
 
 
 def _plan_rows(launch: Launch, x: Shape, y: Shape, lanes: int) -> Plan:
-    """Plan for rows of elements, or of blocks of them."""
     tile = _tile(launch, x, y, lanes)
     rows = prod(y[:-1])
     tiling = ResizeTiling(
@@ -184,7 +180,6 @@ class _Resizing(Family):
         return _plan_rows(launch, launch.inputs[0] or (1,), launch.outputs[0] or (1,), 1)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """The operand that has the ratios, or the dims that they follow from."""
         given, modes = {port.name: port for port in kernel.inputs}, _modes(kernel)
         sizes = next((name for name in ("size", "sizes") if name in given), None)
         return {
@@ -236,7 +231,6 @@ class _ResizingOfBlocks(_Resizing):
         return launch.inputs[0][:2] == launch.outputs[0][:2]
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """The same as for rows, and how many elements are a block."""
         return {**super().context(kernel), "lanes": c0_of(kernel.inputs[0].dtype)}
 
 

@@ -149,7 +149,6 @@ class _Samples(Family):
         return Plan(tiling, tiling.core_num, tile.buffers(), launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """True for two inputs in forms that the simulator has."""
         attributes, kind = kernel.attributes, _KINDS[kernel.op]
         if kind == "grid":
             return attributes["interpolation_mode"] == "bilinear"
@@ -158,7 +157,6 @@ class _Samples(Family):
         return attributes["data_format"] == "NCHW" and bool(attributes["modulated"])
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Rule of positions, and treatment of the edge."""
         attributes = kernel.attributes
         return {
             "kind": _KINDS[kernel.op],
@@ -169,7 +167,6 @@ class _Samples(Family):
         }
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """False: sums are rounded on the way."""
         return False
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:

@@ -29,7 +29,6 @@ class _Lanes(NamedTuple):
 
     @classmethod
     def of(cls, length: int, c0: int) -> _Lanes:
-        """The blocks of `length` elements."""
         tail = length % c0
         return cls(c0, length // c0, tail, c0 - tail if tail else 0, -(-length // c0))
 
@@ -41,59 +40,21 @@ def _boxes(launch: Launch) -> Iterable[Box]:
     if _makes_a_filter(launch.kernel):
         return _map_to_filter(shape, c0)
     there, back = {
-        Format.NC1HWC0.value: (_map, _map_back),
+        Format.NC1HWC0.value: (_images, _images_back),
+        Format.NDC1HWC0.value: (_images, _images_back),
         Format.FRACTAL_NZ.value: (_matrices, _matrices_back),
         Format.FRACTAL_Z.value: (_filter, _filter_back),
-        Format.NDC1HWC0.value: (_volume, _volume_back),
-        Format.FRACTAL_Z_3D.value: (_deep_filter, _deep_filter_back),
+        Format.FRACTAL_Z_3D.value: (_filter, _filter_back),
     }[target.layout if source.storage is None else source.layout]
     return (there if source.storage is None else back)(shape, c0)
 
 
-def _map(shape: Shape, c0: int) -> Iterable[Box]:
-    """Yield NCHW to NC1HWC0: whole blocks, the rest of the channels, the zeros after them."""
-    (images, channels), pixels = shape[:2], prod(shape[2:])
-    lanes = _Lanes.of(channels, c0)
-    image, plane = lanes.blocks * pixels * c0, pixels * c0
-    last = lanes.full * plane
-    yield Box(
-        (images, lanes.full, pixels, c0),
-        (channels * pixels, plane, 1, pixels),
-        (image, plane, c0, 1),
-    )
-    yield Box(
-        (images, pixels, lanes.tail),
-        (channels * pixels, 1, pixels),
-        (image, c0, 1),
-        last,
-        last,
-    )
-    yield _zeros((images, pixels, lanes.missing), (image, c0, 1), last + lanes.tail)
+def _images(shape: Shape, c0: int) -> Iterable[Box]:
+    """Yield NCHW to NC1HWC0, or NCDHW to NDC1HWC0 slice by slice.
 
-
-def _map_back(shape: Shape, c0: int) -> Iterable[Box]:
-    """Yield NC1HWC0 to NCHW: whole blocks, and the channels of the last one."""
-    (images, channels), pixels = shape[:2], prod(shape[2:])
-    lanes = _Lanes.of(channels, c0)
-    image, plane = lanes.blocks * pixels * c0, pixels * c0
-    last = lanes.full * plane
-    yield Box(
-        (images, lanes.full, c0, pixels),
-        (image, plane, 1, c0),
-        (channels * pixels, plane, pixels, 1),
-    )
-    yield Box(
-        (images, lanes.tail, pixels),
-        (image, 1, c0),
-        (channels * pixels, pixels, 1),
-        last,
-        last,
-    )
-
-
-def _volume(shape: Shape, c0: int) -> Iterable[Box]:
-    """Yield NCDHW to NDC1HWC0: as `_map` does, slice by slice."""
-    (volumes, channels, depth), pixels = shape[:3], prod(shape[3:])
+    These are whole blocks, the rest of the channels, and the zeros after them.
+    """
+    volumes, channels, depth, pixels = _slices(shape)
     lanes = _Lanes.of(channels, c0)
     image, plane = lanes.blocks * pixels * c0, pixels * c0
     by_volume, by_channel, last = channels * depth * pixels, depth * pixels, lanes.full * plane
@@ -113,9 +74,15 @@ def _volume(shape: Shape, c0: int) -> Iterable[Box]:
     yield _zeros(missing, (image, c0, 1), last + lanes.tail)
 
 
-def _volume_back(shape: Shape, c0: int) -> Iterable[Box]:
-    """Yield NDC1HWC0 to NCDHW: whole blocks, and the channels of the last one."""
-    (volumes, channels, depth), pixels = shape[:3], prod(shape[3:])
+def _slices(shape: Shape) -> tuple[int, int, int, int]:
+    """Length of the first two axes, slices, and elements of each; an image is one slice."""
+    first, second, *window = shape
+    return first, second, prod(window[:-2]), prod(window[-2:])
+
+
+def _images_back(shape: Shape, c0: int) -> Iterable[Box]:
+    """Yield NC1HWC0 to NCHW, or NDC1HWC0 to NCDHW: whole blocks, the channels of the last one."""
+    volumes, channels, depth, pixels = _slices(shape)
     lanes = _Lanes.of(channels, c0)
     image, plane = lanes.blocks * pixels * c0, pixels * c0
     by_volume, by_channel = channels * depth * pixels, depth * pixels
@@ -188,96 +155,57 @@ class _Filter(NamedTuple):
 
     outputs: int  # result channels
     inputs: int  # input channels
-    taps: int  # of the window
-    steps: tuple[int, int, int]  # along outputs, inputs and taps
+    depth: int  # slices of the window
+    taps: int  # of a slice
+    steps: tuple[int, int, int]  # along outputs, inputs and slices
 
     @classmethod
     def of(cls, shape: Shape) -> _Filter:
-        """[N, C, H, W], or K x N, whose rows are what is summed up."""
+        """[N, C, H, W], [N, C, D, H, W], or K x N, whose rows are what is summed up."""
         if len(shape) == _MATRIX:
-            return cls(shape[1], shape[0], 1, (1, shape[1], 1))
-        outputs, inputs, taps = shape[0], shape[1], prod(shape[2:])
-        return cls(outputs, inputs, taps, (inputs * taps, taps, 1))
+            return cls(shape[1], shape[0], 1, 1, (1, shape[1], 1))
+        outputs, inputs, depth, taps = _slices(shape)
+        return cls(outputs, inputs, depth, taps, (inputs * depth * taps, depth * taps, taps))
 
     def places(self, c0: int) -> tuple[int, int, int]:
-        """Elements from block to block of channels, and from tap to tap; outputs padded."""
-        outputs = -(-self.outputs // FRACTAL_ROWS) * FRACTAL_ROWS
-        return self.taps * outputs * c0, outputs * c0, outputs
+        """Elements from slice to slice, block to block and tap to tap; outputs are padded."""
+        tap = -(-self.outputs // FRACTAL_ROWS) * FRACTAL_ROWS * c0
+        return -(-self.inputs // c0) * self.taps * tap, self.taps * tap, tap
 
 
 def _filter(shape: Shape, c0: int) -> Iterable[Box]:
-    """Yield boxes from rows to FRACTAL_Z: whole channel blocks, the rest, and zero padding."""
-    outputs, inputs, taps, (by_output, by_input, by_tap) = sizes = _Filter.of(shape)
-    block, tap, padded = sizes.places(c0)
+    """Yield rows to FRACTAL_Z, or to FRACTAL_Z_3D slice by slice of the window.
+
+    These are whole channel blocks, the rest, and zero padding.
+    """
+    outputs, inputs, depth, taps, (by_output, by_input, by_slice) = sizes = _Filter.of(shape)
+    slice_, block, tap = sizes.places(c0)
     lanes = _Lanes.of(inputs, c0)
-    last = lanes.full * block
-    yield Box(
-        (lanes.full, taps, outputs, c0),
-        (c0 * by_input, by_tap, by_output, by_input),
-        (block, tap, c0, 1),
-    )
-    yield Box(
-        (taps, outputs, lanes.tail),
-        (by_tap, by_output, by_input),
-        (tap, c0, 1),
-        lanes.full * c0 * by_input,
-        last,
-    )
-    yield _zeros((taps, outputs, lanes.missing), (tap, c0, 1), last + lanes.tail)
-    yield _zeros((lanes.blocks * taps, (padded - outputs) * c0), (tap, 1), outputs * c0)
-
-
-def _filter_back(shape: Shape, c0: int) -> Iterable[Box]:
-    """Yield FRACTAL_Z to rows: whole blocks of channels, and the rest."""
-    outputs, inputs, taps, (by_output, by_input, by_tap) = sizes = _Filter.of(shape)
-    block, tap, _ = sizes.places(c0)
-    lanes = _Lanes.of(inputs, c0)
-    axes = [
-        (outputs, c0, by_output),
-        (lanes.full, block, c0 * by_input),
-        (c0, 1, by_input),
-        (taps, tap, by_tap),
-    ]
-    yield _ordered_box(axes)
-    rest = [(outputs, c0, by_output), (lanes.tail, 1, by_input), (taps, tap, by_tap)]
-    yield _ordered_box(rest, lanes.full * block, lanes.full * c0 * by_input)
-
-
-def _deep_filter(shape: Shape, c0: int) -> Iterable[Box]:
-    """Yield NCDHW to FRACTAL_Z_3D: as `_filter` does, slice by slice of the window."""
-    (outputs, inputs, depth), taps = shape[:3], prod(shape[3:])
-    lanes = _Lanes.of(inputs, c0)
-    rows = -(-outputs // FRACTAL_ROWS) * FRACTAL_ROWS
-    tap, block, by_input = rows * c0, taps * rows * c0, depth * taps
     last = lanes.full * block
     yield Box(
         (depth, lanes.full, taps, outputs, c0),
-        (taps, c0 * by_input, 1, inputs * by_input, by_input),
-        (lanes.blocks * block, block, tap, c0, 1),
+        (by_slice, c0 * by_input, 1, by_output, by_input),
+        (slice_, block, tap, c0, 1),
     )
     yield Box(
         (depth, taps, outputs, lanes.tail),
-        (taps, 1, inputs * by_input, by_input),
-        (lanes.blocks * block, tap, c0, 1),
+        (by_slice, 1, by_output, by_input),
+        (slice_, tap, c0, 1),
         lanes.full * c0 * by_input,
         last,
     )
-    missing = (depth, taps, outputs, lanes.missing)
-    yield _zeros(missing, (lanes.blocks * block, tap, c0, 1), last + lanes.tail)
+    yield _zeros((depth, taps, outputs, lanes.missing), (slice_, tap, c0, 1), last + lanes.tail)
     planes = depth * lanes.blocks * taps
-    yield _zeros((planes, (rows - outputs) * c0), (tap, 1), outputs * c0)
+    yield _zeros((planes, tap - outputs * c0), (tap, 1), outputs * c0)
 
 
-def _deep_filter_back(shape: Shape, c0: int) -> Iterable[Box]:
-    """Yield FRACTAL_Z_3D to NCDHW: whole blocks of channels, and the rest."""
-    (outputs, inputs, depth), taps = shape[:3], prod(shape[3:])
+def _filter_back(shape: Shape, c0: int) -> Iterable[Box]:
+    """Yield FRACTAL_Z or FRACTAL_Z_3D to rows: whole blocks of channels, and the rest."""
+    outputs, inputs, depth, taps, (by_output, by_input, by_slice) = sizes = _Filter.of(shape)
+    slice_, block, tap = sizes.places(c0)
     lanes = _Lanes.of(inputs, c0)
-    rows = -(-outputs // FRACTAL_ROWS) * FRACTAL_ROWS
-    tap, block, by_input = rows * c0, taps * rows * c0, depth * taps
-    window = [(depth, lanes.blocks * block, taps), (taps, tap, 1)]
-    output = (outputs, c0, inputs * by_input)
-    whole = [(lanes.full, block, c0 * by_input), (c0, 1, by_input)]
-    yield _ordered_box([output, *whole, *window])
+    output, window = (outputs, c0, by_output), [(depth, slice_, by_slice), (taps, tap, 1)]
+    yield _ordered_box([output, (lanes.full, block, c0 * by_input), (c0, 1, by_input), *window])
     rest = [output, (lanes.tail, 1, by_input), *window]
     yield _ordered_box(rest, lanes.full * block, lanes.full * c0 * by_input)
 

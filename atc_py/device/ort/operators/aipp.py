@@ -90,15 +90,11 @@ def _gathered(body: Body, name: str) -> tuple[int, int, str]:
         for each in planes
     ]
     across = [columns // each.columns * each.column for each in planes]
-    places = body.add("Add", _lines(body, down, (-1, 1)), _lines(body, across, (1, -1)))
+    rows_of, columns_of = np.stack(down)[:, :, None], np.stack(across)[:, None]
+    places = body.add("Add", body.const(rows_of, DType.INT64), body.const(columns_of, DType.INT64))
     places = body.add("Reshape", places, body.ints(len(planes), height * width))
     flat = body.add("Reshape", body.own(), body.ints(0, -1))
     return height, width, body.add("Gather", flat, places, axis=1)
-
-
-def _lines(body: Body, lines: Sequence[NDArray[np.int64]], side: tuple[int, int]) -> str:
-    """One row or one column of places for each channel."""
-    return body.const(np.stack(lines).reshape(len(lines), *side), DType.INT64)
 
 
 def _swapped(node: CompiledNode, planes: tuple[_Plane, ...], *, chroma: bool) -> tuple[_Plane, ...]:

@@ -26,11 +26,11 @@ def embedding_bag(body: Body) -> str:
         factors = body.add("Unsqueeze", body.add("Slice", factors, start, end), body.ints(1))
         rows = body.add("Mul", rows, factors)
     bag_of = _bags(body, starts, total)
-    where = body.add("Expand", body.add("Unsqueeze", bag_of, body.ints(1)), _shape(body, rows))
+    where = body.add("Expand", body.add("Unsqueeze", bag_of, body.ints(1)), body.add("Shape", rows))
     width = body.add("Shape", body.own(0), start=1)
     one = body.ints(1)
     size = body.add("Concat", body.add("Add", bags, one), width, axis=0)
-    counts = _put(body, bag_of, body.add("Expand", body.const(1.0), _shape(body, bag_of)),
+    counts = _put(body, bag_of, body.add("Expand", body.const(1.0), body.add("Shape", bag_of)),
                   body.add("Add", bags, one))  # fmt: skip
     counts = body.add("Unsqueeze", counts, body.ints(1))
     if node.text("mode") == "max":
@@ -49,10 +49,6 @@ def _indices(body: Body) -> str:
     return body.add("Where", negative, body.add("Shape", body.own(0), start=0, end=1), indices)
 
 
-def _shape(body: Body, value: str) -> str:
-    return body.add("Shape", value)
-
-
 def _starts(body: Body) -> tuple[str, str, str]:
     """The first element of each bag and the end of the last; int64 [1] of bags; that end."""
     one = body.ints(1)
@@ -61,8 +57,7 @@ def _starts(body: Body) -> tuple[str, str, str]:
         bags = body.add("Shape", body.own(1), start=0, end=1)
         longest = body.add("Shape", body.own(1), start=1)
         count = body.add("Squeeze", body.add("Add", bags, one))
-        steps = body.add("Range", body.const(0, DType.INT64), count, body.const(1, DType.INT64))
-        return body.add("Mul", steps, longest), bags, end
+        return body.add("Mul", body.range(count), longest), bags, end
     starts = body.cast(body.own(_OFFSETS), DType.INT64)
     count = body.add("Shape", starts)
     if body.node.flag("include_last_offset"):
@@ -91,7 +86,7 @@ def _bags(body: Body, starts: str, total: str) -> str:
     zero, one = body.const(0, DType.INT64), body.const(1, DType.INT64)
     size = body.add("Add", body.add("Reshape", total, body.ints(1)), body.ints(1))
     begun = body.add("Expand", body.ints(0), size)
-    steps = body.add("Expand", body.ints(1), _shape(body, starts))
+    steps = body.add("Expand", body.ints(1), body.add("Shape", starts))
     begun = body.add("ScatterElements", begun, starts, steps, axis=0, reduction="add")
     begun = body.add("CumSum", begun, zero)
     bags = body.add("Sub", begun, one)

@@ -100,7 +100,6 @@ def _amount(body: Body) -> tuple[str, str]:
 
 
 def _chosen(body: Body, valid: str, bits: str) -> str:
-    """The low bits of uint64 where the shift is valid, else 0."""
     value = body.cast(bits, DType.INT64)
     chosen = body.add("Where", valid, value, body.const(0, DType.INT64))
     return body.cast(chosen, body.node.dtype())

@@ -1,7 +1,5 @@
 """Operators whose numbers are inputs, which only the run may know."""
 
-from collections.abc import Sequence
-
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.carriers import PADDED, bordered, carried, marked
 from atc_py.device.ort.integer_reductions import integer_sum
@@ -15,9 +13,7 @@ _AXES, _STRIDES = 3, 4
 
 def _numbers(body: Body, position: int) -> str:
     """The numbers of an input as int64 [n]."""
-    value = body.own(position)
-    if body.node.dtype(position) is not DType.INT64:
-        value = body.cast(value, DType.INT64)
+    value = body.integers(position)
     return value if body.node.rank(position) == 1 else body.add("Reshape", value, body.ints(-1))
 
 
@@ -150,14 +146,10 @@ def strided_slice(body: Body) -> str:
         return body.add("Slice", body.own(), begins, ends, *([axes] if axes else []))
     strides, known = _numbers(body, _STRIDES), node.constant(_STRIDES)
     if not axes:
-        axes = body.add("Range", *_span(body, body.add("Size", begins)))
+        axes = body.range(body.add("Size", begins))
     if known is None or known.min(initial=1) < 0:
         ends = _ends(body, begins, ends, axes, strides)
     return body.add("Slice", body.own(), begins, ends, axes, strides)
-
-
-def _span(body: Body, count: str) -> Sequence[str]:
-    return body.const(0, DType.INT64), count, body.const(1, DType.INT64)
 
 
 def _ends(body: Body, begins: str, ends: str, axes: str, strides: str) -> str:

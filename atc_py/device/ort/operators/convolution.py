@@ -107,7 +107,6 @@ def _without_long_extra(
 
 
 def _check_float64(body: Body) -> None:
-    """Refuse what onnxruntime has no kernels for."""
     if body.node.dtype() is DType.FLOAT64:
         raise NoFormError(Text("onnxruntime has no convolution of float64"))
 
@@ -175,7 +174,6 @@ def _oihw(body: Body) -> tuple[int, ...]:
 
 
 def _by_channel(body: Body, values: str) -> str:
-    """One number for each channel as [channels, 1, 1]."""
     return body.add("Reshape", values, body.ints(-1, *(1,) * (body.node.rank() - 2)))
 
 

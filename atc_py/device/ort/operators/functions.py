@@ -19,8 +19,6 @@ from atc_py.text import Text
 
 
 def _declare_of_doubles(op: str) -> None:
-    """Register a function that ONNX has by the same name, runtimes for float32 alone."""
-
     @emulates(op)
     def write(body: Body) -> str:
         if body.node.dtype() is DType.FLOAT64:
@@ -36,8 +34,6 @@ for _op in DOUBLES:
 
 
 def _declare_formula(op: str) -> None:
-    """Register what is written as its formula stands."""
-
     @emulates(op)
     def write(body: Body) -> str:
         return written(body)
@@ -73,7 +69,6 @@ def log(body: Body) -> str:
 
 
 def _require_natural(body: Body) -> None:
-    """Check that the base is e, and that nothing is done to x."""
     for name, expected in (("base", -1.0), ("scale", 1.0), ("shift", 0.0)):
         if body.node.number(name) != expected:
             text = Text("{name} is {found}, and only {expected} is computed")
@@ -156,7 +151,6 @@ def prelu(body: Body) -> str:
 
 
 def _sloped(body: Body, slope: str) -> str:
-    """X, or `slope * x` below 0."""
     x = body.x()
     below = body.add("Less", x, number(body, 0))
     return body.add("Where", below, body.add("Mul", x, slope), x)

@@ -27,7 +27,6 @@ def multinomial(body: Body) -> str:
 
 
 def _nothing(body: Body) -> str:
-    """A result without elements."""
     facts = body.node.outputs[0]
     if 0 not in facts.dims or None in facts.dims:
         raise NoFormError(

@@ -30,7 +30,7 @@ def _indices(body: Body) -> str:
     known = body.node.constant(1)
     if body.node.flag("negative_index_support") or not (known is None or (known < 0).any()):
         return body.own(1)
-    indices = _wide(body, 1)
+    indices = body.integers(1)
     negative = body.add("Less", indices, body.const(0, DType.INT64))
     return body.add("Where", negative, body.const(np.iinfo(np.int64).max, DType.INT64), indices)
 
@@ -46,7 +46,7 @@ def gather_nd(body: Body) -> str:
     """Write `y[b, i] = x[b, indices[b, i]]`; a tuple stands for as many axes as its indices."""
     indices = _indices(body)
     if indices == body.own(1):
-        indices = _wide(body, 1)
+        indices = body.integers(1)
     return body.add("GatherND", body.own(0), indices, batch_dims=body.node.integer("batch_dims"))
 
 
@@ -65,7 +65,7 @@ def scatter(body: Body) -> str:
         raise NoFormError(Text("the length of its tuples is open"))
     if not length:
         return _replaced(body)
-    indices, updates = _wide(body, 1), body.own(2)
+    indices, updates = body.integers(1), body.own(2)
     if not _are_distinct(body):
         updates = _last_updates(body, indices, length)
     return body.add("ScatterND", body.own(0), indices, updates)
@@ -83,7 +83,6 @@ def _replaced(body: Body) -> str:
 
 
 def _are_distinct(body: Body) -> bool:
-    """True if there is one tuple, or tuples are constants that differ."""
     if body.node.rank(1) == 1:
         return True
     indices = body.node.constant(1)
@@ -136,7 +135,7 @@ def reverse_sequence(body: Body) -> str:
 
 def _reversed(body: Body, value: str, batch: int, time: int) -> str:
     """A value of the first input's dtype with sequences reversed along axes 0 and 1."""
-    lengths = _wide(body, 1)
+    lengths = body.integers(1)
     return carried(
         body,
         value,
@@ -174,9 +173,3 @@ def _found(body: Body) -> str:
         return body.add("NonZero", value)
     found = body.add("NonZero", body.add("Reshape", value, body.ints(1)))
     return body.add("Slice", found, body.ints(0), body.ints(0), body.ints(0))
-
-
-def _wide(body: Body, position: int) -> str:
-    """Indices as int64."""
-    value = body.own(position)
-    return value if body.node.dtype(position) is DType.INT64 else body.cast(value, DType.INT64)

@@ -44,7 +44,6 @@ def batch_matmul(body: Body) -> str:
 
 
 def _turned(body: Body, matrices: list[str], turns: tuple[bool, bool]) -> list[str]:
-    """Both operands, transposed where a flag says so."""
     found = []
     for at, (matrix, turn) in enumerate(zip(matrices, turns, strict=True)):
         last = body.node.rank(at) - 1
@@ -54,7 +53,6 @@ def _turned(body: Body, matrices: list[str], turns: tuple[bool, bool]) -> list[s
 
 
 def _integer_product(body: Body, turns: tuple[bool, bool]) -> str:
-    """The product of int8 matrices, exact modulo 2^32."""
     left, right = _turned(body, [bytes_of_operand(body, at) for at in range(2)], turns)
     zeros = zero_point(body), single_offset(body)
     total = body.add("MatMulInteger", left, right, *zeros)

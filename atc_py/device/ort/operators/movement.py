@@ -1,9 +1,9 @@
-"""Data movement: elements are copied or renamed, never computed; blocks of maps become channels."""
+"""Data movement: elements are copied, renamed or set to one number, never computed."""
 
 import numpy as np
 
 from atc_py.device.ort.body import Body
-from atc_py.device.ort.carriers import bordered, carried
+from atc_py.device.ort.carriers import PADDED, bordered, carried, carrier_of
 from atc_py.device.ort.dims import dims_of, over, shaped, times
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
@@ -23,11 +23,8 @@ def reshape(body: Body) -> str:
     node, shape = body.node, body.node.constant(1)
     dims = node.outputs[0].dims
     if shape is not None and 0 in shape and None not in dims:
-        return body.add("Reshape", body.own(), _integers(body, dims), allowzero=1)
-    wanted = (
-        body.cast(body.own(1), DType.INT64) if node.dtype(1) is not DType.INT64 else body.own(1)
-    )
-    return body.add("Reshape", body.own(), wanted, allowzero=node.integer("allowzero"))
+        return body.add("Reshape", body.own(), body.ints(*(dim or 0 for dim in dims)), allowzero=1)
+    return body.add("Reshape", body.own(), body.integers(1), allowzero=node.integer("allowzero"))
 
 
 @emulates("Flatten", moves=True)
@@ -147,10 +144,6 @@ def tile(body: Body) -> str:
     )
 
 
-def _integers(body: Body, dims: tuple[int | None, ...]) -> str:
-    return body.ints(*(dim or 0 for dim in dims))
-
-
 _DEPTH_AXES = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
 """Order of the axes N, (block, block, C) or (C, block, block), H, W in the result, by mode."""
 
@@ -184,3 +177,49 @@ def space_to_depth(body: Body) -> str:
     value = shaped(body, body.own(), (images, channels, rows, block, columns, block))
     value = body.add("Transpose", value, perm=(0, 3, 5, 1, 2, 4))
     return shaped(body, value, (images, times(body, channels, block**2), rows, columns))
+
+
+_CUT = frozenset({DType.BOOL, DType.FLOAT32, DType.FLOAT64, DType.INT64})
+"""Dtypes that a runtime's Trilu takes."""
+
+
+@emulates("Trilu", moves=True)
+def trilu(body: Body) -> str:
+    """Write x where `j - i >= k` of the upper triangle, `j - i <= k` of the lower one, else 0."""
+    node = body.node
+    k = []
+    if node.has(1):
+        k = [body.add("Reshape", body.cast(body.own(1), DType.INT64), body.ints())]
+    upper = node.integer("upper")
+    return carried(
+        body, body.own(), node.dtype(), _CUT, lambda x: body.add("Trilu", x, *k, upper=upper)
+    )
+
+
+@emulates("MatrixDiagV2", moves=True)
+def matrix_diag(body: Body) -> str:
+    """Write `output[.., i, j] = diagonal[.., min(i, j)] where j - i = k`, else padding_value.
+
+    The padding value becomes an element after the diagonal, which all other places take.
+    """
+    dtype = body.node.dtype()
+    k, rows, columns = (
+        body.add("Reshape", body.cast(body.own(position), DType.INT64), body.ints())
+        for position in (1, 2, 3)
+    )
+    row = body.add("Unsqueeze", body.range(rows), body.ints(1))
+    column = body.range(columns)
+    inside = body.add("Equal", body.add("Sub", column, row), k)
+    length = body.add("Gather", body.add("Shape", body.own()), body.const(-1, DType.INT64))
+    places = body.add("Where", inside, body.add("Min", row, column), length)
+    pads = body.ints(*[0] * (2 * body.node.rank() - 1), 1)
+    filling, carrier = body.own(4), carrier_of(dtype, PADDED)
+    if carrier is not dtype:
+        filling = body.cast(filling, carrier)
+    return carried(
+        body,
+        body.own(),
+        dtype,
+        PADDED,
+        lambda x: body.add("Gather", body.add("Pad", x, pads, filling), places, axis=-1),
+    )

@@ -1,4 +1,4 @@
-"""Normalization along axes or channels, and choices that stand in for it."""
+"""Normalization along axes or channels, choices that stand in for it, and a loss."""
 
 from collections.abc import Collection, Sequence
 from math import prod
@@ -99,7 +99,7 @@ def hardmax(body: Body) -> str:
     x = body.x()
     places = arg_of(body, "Max", x, axis, keep=True)
     size = body.add("Squeeze", body.add("Shape", x, start=axis, end=axis + 1))
-    line = body.add("Range", body.const(0, DType.INT64), size, body.const(1, DType.INT64))
+    line = body.range(size)
     shape = body.ints(*(-1 if at == axis else 1 for at in range(body.node.rank())))
     found = body.add("Equal", body.add("Reshape", line, shape), places)
     return body.cast(found, carrier(body.node.dtype()))
@@ -169,7 +169,6 @@ def _root(body: Body, squares: str) -> str:
 
 
 def _has_elements(body: Body, axes: Sequence[int]) -> bool:
-    """True if no dim of x among `axes` is known to be 0."""
     return all(body.node.required(0).dims[axis] != 0 for axis in axes)
 
 
@@ -229,3 +228,44 @@ def rms_norm(body: Body) -> str:
     axes = range(rank - body.node.rank(1), rank)
     squares = mean(body, body.add("Pow", x, number(body, 2)), axes)
     return body.add("Mul", body.add("Div", x, _root(body, squares)), body.x(1))
+
+
+_CLASSES = 1
+"""The axis of scores that runs over classes."""
+
+
+@emulates("SoftmaxCrossEntropyLoss")
+def softmax_cross_entropy_loss(body: Body) -> Sequence[str]:
+    """Write `-log_prop[label] * weights[label]`, reduced, and `log_prop`, the log of the softmax.
+
+    A label that is ignore_index or no class has the loss and the weight 0.
+    """
+    node, x = body.node, body.x()
+    difference = body.add("Sub", x, reduced(body, "ReduceMax", x, [_CLASSES]))
+    total = reduced(body, "ReduceSum", body.add("Exp", difference), [_CLASSES])
+    logs = body.add("Sub", difference, body.add("Log", total))
+    labels, nothing = body.cast(body.own(1), DType.INT64), body.const(0, DType.INT64)
+    classes = body.add("Shape", x, start=_CLASSES, end=_CLASSES + 1)
+    ignored = body.add("Equal", labels, body.const(node.integer("ignore_index"), DType.INT64))
+    outside = body.add(
+        "Or", body.add("Less", labels, nothing), body.add("GreaterOrEqual", labels, classes)
+    )
+    left_out = body.add("Or", ignored, outside)
+    zero, one = number(body, 0), number(body, 1)
+    if node.required(0).dims[_CLASSES] == 0:
+        losses = shares = body.add("Where", left_out, zero, zero)
+    else:
+        places = body.add("Where", left_out, nothing, labels)
+        weights = body.add("Gather", body.x(2), places) if node.has(2) else one
+        shares = body.add("Where", left_out, zero, weights)
+        column = body.add("Unsqueeze", places, body.ints(_CLASSES))
+        picked = body.add("GatherElements", logs, column, axis=_CLASSES)
+        negated = body.add("Neg", body.add("Squeeze", picked, body.ints(_CLASSES)))
+        losses = body.add("Where", left_out, zero, body.add("Mul", negated, shares))
+    reduction = node.text("reduction")
+    if reduction == "none":
+        return [losses, logs]
+    loss = body.add("ReduceSum", losses, keepdims=0)
+    if reduction == "mean":
+        loss = body.add("Div", loss, body.add("ReduceSum", shares, keepdims=0))
+    return [loss, logs]

@@ -1,4 +1,4 @@
-"""Pools over sliding windows of NCHW data."""
+"""Pools over windows that slide over NCHW data, or that divide an image."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,6 @@ def _is_empty(body: Body) -> bool:
 
 
 def _of_nothing(pool: SlidingPool, values: NDArray[np.float64]) -> str:
-    """A result all of whose windows see padding alone."""
     body = pool.body
     windows = [axis.windows(ceil=pool.ceil) for axis in pool.axes]
     if None in windows:
@@ -79,7 +78,9 @@ def avg_pool(body: Body) -> str:
     node, x = body.node, body.x()
     override, exclusive = node.integer("divisor_override"), node.flag("exclusive")
     if node.flag("global_pooling"):
-        return _global_average(body, x, override)
+        if not override:
+            return reduced(body, "ReduceMean", x, SPATIAL)
+        return body.add("Div", reduced(body, "ReduceSum", x, SPATIAL), number(body, override))
     pool = SlidingPool.of(body)
     wide = carrier(body.node.dtype()) is DType.FLOAT32
     if wide and pool.is_plain and not override:
@@ -99,13 +100,6 @@ def avg_pool(body: Body) -> str:
     )
 
 
-def _global_average(body: Body, x: str, override: int) -> str:
-    """Write the mean of each map, or the sum of it by `override`."""
-    if not override:
-        return reduced(body, "ReduceMean", x, SPATIAL)
-    return body.add("Div", reduced(body, "ReduceSum", x, SPATIAL), number(body, override))
-
-
 def _counts(pool: SlidingPool, override: int, *, exclusive: bool) -> NDArray[np.float64]:
     """The divisor of each output, broadcast against [oh, ow]."""
     if override:
@@ -117,3 +111,57 @@ def _counts(pool: SlidingPool, override: int, *, exclusive: bool) -> NDArray[np.
         raise NoFormError(Text("an average over such pads with open dims"))
     rows, columns = (axis.counts(ceil=pool.ceil, exclusive=exclusive) for axis in pool.axes)
     return np.outer(rows, columns).astype(np.float64)
+
+
+@emulates("AdaptiveMaxPool2d", moves=True)
+def adaptive_max_pool(body: Body) -> tuple[str, str]:
+    """Write the largest x of each window, and its place in the plane; NaN is larger than all.
+
+    Window i of n has the rows floor(i * height / n) to ceil((i + 1) * height / n), columns alike.
+    """
+    node = body.node
+    height, width = node.required(0).dims[2:]
+    if height is None or width is None:
+        raise NoFormError(Text("height and width are open"))
+    rows, columns = (
+        _places(dim, count)
+        for dim, count in zip((height, width), node.integers("output_size"), strict=True)
+    )
+    places = rows[:, None, :, None] * width + columns[None, :, None, :]
+    windows, size = len(rows) * len(columns), rows.shape[1] * columns.shape[1]
+    places = places.reshape(windows, size)
+    outer = body.add("Shape", body.own(), start=0, end=2)
+    flat = body.add("Concat", outer, body.ints(height * width), axis=0)
+    planes = body.add("Reshape", body.own(), flat, allowzero=1)
+    taken = body.add("Gather", planes, body.const(places, DType.INT64), axis=2)
+    best = _largest(body, taken)
+    first = body.const(np.arange(windows) * size, DType.INT64)
+    listed = body.const(places.reshape(-1), DType.INT64)
+    chosen = body.add("Gather", listed, body.add("Add", best, first))
+    shape = body.add("Concat", outer, body.ints(len(rows), len(columns)), axis=0)
+    values = body.add("GatherElements", planes, chosen, axis=2)
+    return (
+        body.add("Reshape", values, shape, allowzero=1),
+        body.cast(body.add("Reshape", chosen, shape, allowzero=1), DType.INT32),
+    )
+
+
+def _largest(body: Body, windows: str) -> str:
+    """The place of the largest element in each window, or that of the first NaN."""
+    dtype = DType.FLOAT64 if body.node.dtype() is DType.FLOAT64 else DType.FLOAT32
+    value = windows if body.node.dtype() is dtype else body.cast(windows, dtype)
+    unknown = body.add("IsNaN", value)
+    known = body.add("Where", unknown, body.const(0.0, dtype), value)
+    flags = body.cast(unknown, DType.INT32)
+    some = body.cast(body.add("ReduceMax", flags, body.ints(3), keepdims=0), DType.BOOL)
+    first, best = (body.add("ArgMax", each, axis=3, keepdims=0) for each in (flags, known))
+    return body.add("Where", some, first, best)
+
+
+def _places(dim: int, count: int) -> NDArray[np.int64]:
+    """Elements of each window along one axis [count, longest]; short ones repeat their last."""
+    window = np.arange(count)
+    starts, stops = window * dim // count, -(-(window + 1) * dim // count)
+    longest = int((stops - starts).max())
+    places: NDArray[np.int64] = np.minimum(starts[:, None] + np.arange(longest), stops[:, None] - 1)
+    return places

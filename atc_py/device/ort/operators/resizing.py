@@ -8,9 +8,8 @@ import numpy as np
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.carriers import CHOSEN, carried, carrier_of
 from atc_py.device.ort.dims import dims_of
-from atc_py.device.ort.late_sampling import LateAxis
 from atc_py.device.ort.registry import emulates
-from atc_py.device.ort.sampling import SampledAxis
+from atc_py.device.ort.sampling import LateAxis, SampledAxis
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.resampling import RESIZES_TO_SIZE, resize_modes
 
@@ -64,7 +63,6 @@ def _mode(body: Body) -> str:
 
 
 def _axes(body: Body) -> list[Axis]:
-    """The axes that are resized, the last one first."""
     crops = _mode(body) == _CROPS
     to_size = body.node.op in RESIZES_TO_SIZE
     numbers = range(_IMAGE_AXES if to_size else 0, body.node.rank())
@@ -89,7 +87,6 @@ def _axis(body: Body, number: int) -> Axis:
 
 
 def _size(body: Body, number: int) -> int:
-    """The dim of an axis of the result."""
     node = body.node
     to_size = node.op in RESIZES_TO_SIZE
     return int(node.data(1)[number - _IMAGE_AXES] if to_size else node.data(_SIZES)[number])

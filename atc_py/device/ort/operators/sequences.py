@@ -1,4 +1,4 @@
-"""Sequences of different lengths that follow one another: pairs of rows, sums of windows.
+"""Sequences: pairs of rows, sums of windows, counts of words.
 
 Lengths may be computed in the run, so that places are worked out by nodes.
 """
@@ -74,9 +74,7 @@ def _places(body: Body) -> tuple[str, str]:
 
 def _range(body: Body, lengths: str) -> str:
     """The numbers from 0 to below the sum of `lengths`."""
-    total = body.add("ReduceSum", lengths, keepdims=0)
-    zero, one = body.const(0, DType.INT64), body.const(1, DType.INT64)
-    return body.add("Range", zero, total, one)
+    return body.range(body.add("ReduceSum", lengths, keepdims=0))
 
 
 def _starts(body: Body, lengths: str) -> str:
@@ -92,3 +90,33 @@ def _sequence_of(body: Body, places: str, lengths: str) -> str:
 
 def _at(body: Body, values: str, places: str) -> str:
     return body.add("Gather", values, places)
+
+
+@emulates("TfIdfVectorizer")
+def tf_idf_vectorizer(body: Body) -> str:
+    """Write `y = count`, `weight where count > 0` or `weight * count` of n-grams, by mode."""
+    node = body.node
+    places = node.integers("ngram_indexes")
+    counts = body.add(
+        "TfIdfVectorizer",
+        body.own(),
+        max_gram_length=node.integer("max_gram_length"),
+        max_skip_count=node.integer("max_skip_count"),
+        min_gram_length=node.integer("min_gram_length"),
+        mode="TF",
+        ngram_counts=node.integers("ngram_counts"),
+        ngram_indexes=places,
+        pool_int64s=node.integers("pool_int64s"),
+    )
+    mode = node.text("mode")
+    if mode == "TF":
+        return counts
+    weights = np.ones(max(places) + 1, np.float32)
+    if node.floats("weights"):
+        weights[np.array(places)] = node.floats("weights")
+    nothing = body.const(np.float32(0))
+    weighted = body.const(weights)
+    if mode == "TFIDF":
+        weighted = body.add("Mul", counts, weighted)
+    # 0 even of infinite weights
+    return body.add("Where", body.add("Greater", counts, nothing), weighted, nothing)

@@ -73,14 +73,14 @@ def chained(steps: Sequence[Step], scopes: Sequence[int], kept: Iterable[int]) -
         if scope:
             open_runs.update({(scope, tensor): run for tensor in step.outputs})
     merged = {id(run): _together(run) for run in runs}
-    found: list[Step] = []
+    launched: list[Step] = []
     for step, run in zip(steps, runs, strict=True):
         whole = merged[id(run)]
         if whole is None:
-            found.append(_alone(step))
+            launched.append(_alone(step))
         elif step is run[-1]:
-            found.append(whole)
-    return found
+            launched.append(whole)
+    return launched
 
 
 def _alone(step: Step) -> Step:
@@ -116,7 +116,6 @@ class _Link(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def is_bound(self) -> bool:
-        """True if it holds values to other numbers of their dtype."""
         first, *bounds = self.operands or (0,)
         return self.node.op in _BOUNDS and first is None and None not in bounds
 
@@ -126,12 +125,10 @@ class _Link(msgspec.Struct, frozen=True, dict=True):
         A part of an operand that has to be copied, or that its kernel copies to have it in order,
         is taken by every launch anew: data change.
         """
-        if any(
-            at is not None
-            and not _is_in_order(_operand(call.input(at), values, part), call.input(at))
-            for at in self.operands
-        ):
-            return lambda: self._on_part(call, values, part)()  # noqa: PLW0108  (anew each time)
+        for whole in (call.input(at) for at in self.operands if at is not None):
+            own = _operand(whole, values, part)
+            if not (own.flags.c_contiguous and np.may_share_memory(own, whole)):
+                return lambda: self._on_part(call, values, part)()  # noqa: PLW0108  (anew each time)
         return self._on_part(call, values, part)
 
     def _on_part(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
@@ -155,7 +152,6 @@ class _Chain(msgspec.Struct, frozen=True):
         self.bind(call)()
 
     def bind(self, call: Call) -> Launch:
-        """A launch that does as `run` does, over and over."""
         out = call.out.reshape(self.node.outputs[0].shape)
         finishing = partial(self._finishing, call)
         head = Call(
@@ -235,18 +231,12 @@ def _one_worker() -> Workers:
 
 
 def _operand(array: NDArray[Any], values: NDArray[Any], part: Part) -> NDArray[Any]:
-    """Another operand's elements for a part: its own part, or the repeated elements."""
     shape, index = part
     if array.size == 1:
         return array.reshape(-1)
     if array.size == element_count(shape):
         return array.reshape(shape)[index].reshape(values.shape)
     return np.broadcast_to(array, shape)[index].reshape(values.shape)
-
-
-def _is_in_order(part: NDArray[Any], whole: NDArray[Any]) -> bool:
-    """True if a part of an array is its own memory, one element after the other."""
-    return part.flags.c_contiguous and np.may_share_memory(part, whole)
 
 
 def _links(steps: Sequence[Step]) -> Iterator[_Link]:

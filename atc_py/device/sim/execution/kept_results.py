@@ -77,7 +77,6 @@ class KeptResults:
         self._results[key] = self._model, copies
 
     def _make_room(self, size: int) -> bool:
-        """Drop results of earlier models until `size` bytes fit."""
         while self._taken + size > self._most:
             oldest = next(iter(self._results), None)
             if oldest is None or self._results[oldest][0] == self._model:
@@ -174,7 +173,6 @@ class SparingModel(SimModel):
         return known, needed
 
     def _keys(self, feeds: Values) -> dict[int, bytes]:
-        """The key of each step, by its index."""
         members, tensors = self.description.members, self.description.tensors
         sources = {at: _fed_key(array) for at, array in feeds.items() if array is not None}
         for at in self._program.constants:

@@ -97,7 +97,6 @@ class _Loader:
         self._sink.raise_errors()
 
     def load(self) -> Program:
-        """The program, or all findings as one error."""
         self._read_tensors()
         for position, tensor in enumerate(self._description.tensors):
             if tensor.member is not None:
@@ -148,7 +147,6 @@ class _Loader:
         self._sink.raise_errors()
 
     def _open(self, position: int) -> None:
-        """Open the data of a constant and check it by the declared type."""
         tensor, declared = self._description.tensors[position], self._tensors[position]
         array = self._constants[position] = self._model.array(tensor.member or "")
         if array.dtype.name != declared.dtype.value or array.shape != declared.dims:
@@ -171,7 +169,6 @@ class _Loader:
         return inputs
 
     def _outputs(self) -> dict[str, int]:
-        """The outputs of the model by name, all of which must be computed."""
         outputs = self._ports("output", self._description.outputs)
         for name, tensor in outputs.items():
             if tensor not in self._defined:
@@ -181,7 +178,6 @@ class _Loader:
         return outputs
 
     def _ports(self, kind: str, ports: Sequence[OmPort]) -> dict[str, int]:
-        """Inputs or outputs of the model by name, each checked by the list of tensors."""
         by_name: dict[str, int] = {}
         for port in ports:
             if not 0 <= port.tensor < len(self._tensors):
@@ -212,7 +208,6 @@ class _Loader:
             self._defined.add(tensor)
 
     def _step(self, index: int, node: OmNode) -> Step | None:
-        """One node as a step, or None after a finding."""
         judged = self._judge(index, node)
         if judged is None:
             return None
@@ -225,7 +220,6 @@ class _Loader:
         return Step(index, facts, judged.kernel, inputs, outputs, judged.is_late)
 
     def _judge(self, index: int, node: OmNode) -> _Judged | None:
-        """Judge a node and all that are alike; None after a finding."""
         try:
             row, kernel = _known(node)
             self._check_tensors(node)
@@ -263,7 +257,6 @@ class _Loader:
         return known
 
     def _check_tensors(self, node: OmNode) -> None:
-        """Check that a node's tensors are in the list and its inputs are defined before it."""
         count = len(self._tensors)
         wrong = [t for t in node.inputs if not -1 <= t < count]
         wrong += [t for t in node.outputs if not 0 <= t < count]
@@ -276,7 +269,6 @@ class _Loader:
             raise NodeError(Text("{names} is read before a node computes it", names=names))
 
     def _numbers(self, node: OmNode, row: TargetOp) -> dict[int, NDArray[Any]]:
-        """Data of constant inputs that the operator reads as numbers."""
         if not row.reads_numbers:
             return {}
         numbers = {}
@@ -301,7 +293,6 @@ def _known(node: OmNode) -> tuple[TargetOp, Kernel]:
 
 
 def _check_operands(kind: Text, operands: Sequence[Operand], tensors: Sequence[int]) -> None:
-    """Check the number of inputs or outputs, and which are absent, by the row."""
     last = operands[-1]
     if len(tensors) > len(operands) and not last.variadic:
         text = Text("at most {n} {side}s are allowed, found {found}")

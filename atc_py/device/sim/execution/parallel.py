@@ -130,7 +130,6 @@ class Workers:
         return max(1, min(self.size, total // max(least, 1))) if self.size > 1 else 1
 
     def close(self) -> None:
-        """Let the threads go."""
         for _ in self._threads:
             self._jobs.put(None)
         for thread in self._threads:

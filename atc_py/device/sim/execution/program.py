@@ -14,6 +14,7 @@ from atc_py.device.sim.numerics.rounding import carrier_dtype
 from atc_py.diag import Place
 from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.package.stored_types import TRANS_DATA
+from atc_py.system.structs import replace
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -27,21 +28,8 @@ class Step(msgspec.Struct, frozen=True):
     is_late: bool = False  # only the run knows all dims, or a number on which they depend
     frees: tuple[int, ...] = ()  # positions of the tensors that nobody reads after it
 
-    def freeing(self, tensors: tuple[int, ...]) -> Step:
-        """This step freeing `tensors`; `dataclasses.replace` takes several times as long."""
-        return Step(
-            self.index, self.node, self.kernel, self.inputs, self.outputs, self.is_late, tensors
-        )
-
-    def reading(self, inputs: tuple[int, ...]) -> Step:
-        """This step with other inputs, of the same types."""
-        return Step(
-            self.index, self.node, self.kernel, inputs, self.outputs, self.is_late, self.frees
-        )
-
     @property
     def place(self) -> Place:
-        """The place of a finding about this node."""
         return Place(node=self.index, node_name=self.node.name, op_type=self.node.op)
 
 
@@ -82,7 +70,7 @@ def without_moves(steps: Sequence[Step]) -> tuple[list[Step], dict[int, int]]:
         elif stands_for.keys().isdisjoint(step.inputs):
             found.append(step)
         else:
-            found.append(step.reading(tuple(stands_for.get(t, t) for t in step.inputs)))
+            found.append(replace(step, inputs=tuple(stands_for.get(t, t) for t in step.inputs)))
     return found, stands_for
 
 
@@ -92,7 +80,7 @@ def freeing(steps: Sequence[Step], kept: Iterable[int]) -> tuple[Step, ...]:
     found: list[Step] = []
     for step in reversed(steps):
         mentioned = dict.fromkeys(each for each in (*step.inputs, *step.outputs) if each >= 0)
-        found.append(step.freeing(tuple(each for each in mentioned if each not in read)))
+        found.append(replace(step, frees=tuple(each for each in mentioned if each not in read)))
         read.update(mentioned)
     return tuple(reversed(found))
 
@@ -119,7 +107,6 @@ def settled(program: Program, passing: Iterable[int] = ()) -> frozenset[int]:
 def plan_memory(
     steps: Sequence[Step], tensors: Sequence[TensorFacts], outputs: Iterable[int]
 ) -> SlotPlan:
-    """Give every tensor that `steps` compute a slot; `outputs` keep theirs to the end."""
     return _Planner(steps, tensors, outputs).plan()
 
 
@@ -149,7 +136,6 @@ class _Planner:
         self._uses.update(self._root[tensor] for tensor in outputs)
 
     def plan(self) -> SlotPlan:
-        """Place the outputs of each step, then free what nobody needs after it."""
         for step in self._steps:
             if not step.kernel.alias and not step.is_late:
                 self._place(step)
@@ -165,10 +151,11 @@ class _Planner:
         return [self._root[tensor] for tensor in step.inputs if tensor >= 0]
 
     def _place(self, step: Step) -> None:
-        """Find a slot for each output of a step; the first may have an input's."""
         donor = self._donor(step) if step.kernel.in_place else None
         for tensor in step.outputs:
-            slot = self._take(self._nbytes(tensor)) if donor is None else self._held.pop(donor)
+            facts = self._tensors[tensor]
+            nbytes = facts.elements * carrier_dtype(facts.dtype).itemsize
+            slot = self._take(nbytes) if donor is None else self._held.pop(donor)
             self._held[tensor] = self._slot_of[tensor] = slot
             donor = None
 
@@ -183,10 +170,6 @@ class _Planner:
             if tensor >= 0 and fits and root in self._held and self._uses[root] == 1:
                 return root
         return None
-
-    def _nbytes(self, tensor: int) -> int:
-        facts = self._tensors[tensor]
-        return facts.elements * carrier_dtype(facts.dtype).itemsize
 
     def _take(self, nbytes: int) -> int:
         """The smallest free slot that fits, else the largest enlarged, else a new one."""

@@ -13,24 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.backend import LoadedModel, NodeProfile
-from atc_py.device.sim.execution.dynamic_shapes import (
-    empty_results,
-    held_results,
+from atc_py.device.sim.execution.launch import (
+    Cost,
+    bound,
+    compute,
+    failure_of,
+    is_dead,
+    missing_output,
+    profile_of,
     read_feeds,
+    results_in_run,
     typed_by_inputs,
-    types_in_run,
 )
-from atc_py.device.sim.execution.launch import Cost, bound, compute, failure_of, is_dead, profile_of
 from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.execution.program import Program, Step, settled
 from atc_py.device.sim.kernel import Call, Launch, Pool, Workspace
 from atc_py.device.sim.memory.memory_budget import MemoryBudget, passing_slots, slot_sizes
 from atc_py.device.sim.numerics.rounding import carrier_dtype, from_carrier, is_rounded, to_carrier
-from atc_py.diag import DEVICE_FAILED, AtcError
+from atc_py.diag import AtcError
 from atc_py.package.read_ahead import release_pages
 from atc_py.package.schema import OmModel
-from atc_py.text import Text
+from atc_py.system.structs import replace
 
 Values: TypeAlias = "dict[int, NDArray[Any] | None]"
 """Carriers by the position of their tensors; None for what is dead in this run."""
@@ -101,15 +105,12 @@ class SimModel:
 
     @property
     def profile(self) -> tuple[NodeProfile, ...]:
-        """Costs of each node in the last complete run, in their order; empty before the first."""
         return profile_of(self._program.steps, self._costs)
 
     def _output(self, name: str, tensor: int, values: Values) -> NDArray[Any]:
         array = self._value(tensor, values)
         if array is None:
-            raise DEVICE_FAILED.error(
-                Text("nothing computed the output {name} in this run", name=repr(name))
-            )
+            raise missing_output(name)
         return from_carrier(array, self._program.tensors[tensor].dtype)
 
     @cached_property
@@ -117,7 +118,6 @@ class SimModel:
         return Workers()
 
     def close(self) -> None:
-        """Let the workers go, if any came."""
         if "_workers" in self.__dict__:
             self._workers.close()
 
@@ -155,8 +155,14 @@ class SimModel:
         values: Values,
         observe: Callable[[int, NDArray[Any]], None] | None,
     ) -> Cost:
-        """Launch a step, show its results, and free tensors that are not read after it."""
-        seconds = _timed(step, partial(self._launch, step, values))
+        start = perf_counter()
+        try:
+            self._launch(step, values)
+        except AtcError:
+            raise
+        except Exception as error:
+            raise failure_of(step, error) from error
+        seconds = perf_counter() - start
         made = [values[tensor] for tensor in step.outputs]
         if observe is not None:
             for tensor, array in zip(step.outputs, made, strict=True):
@@ -184,7 +190,7 @@ class SimModel:
         if launch is not None:
             launch()
         else:
-            outputs = self._computed(step, call, values)
+            outputs = results_in_run(step, call, self.room, values.values())
         values.update(zip(step.outputs, outputs, strict=True))
         if step.kernel.gate is not None:
             opened = zip(step.outputs, step.kernel.gate(call), strict=True)
@@ -215,28 +221,14 @@ class SimModel:
         )
         call = Call(step.node, inputs, (), self._workspace, self._workers, fixed=fixed)
         if step.kernel.alias:
-            call = call.with_outputs(
-                tuple(call.x.reshape(each.shape) for each in step.node.outputs)
-            )
+            outputs = tuple(call.x.reshape(facts.shape) for facts in step.node.outputs)
         else:
-            call = call.with_outputs(tuple(map(self._result, step.outputs)))
+            outputs = tuple(map(self._result, step.outputs))
+        call = replace(call, outputs=outputs)
         self._calls[step.index] = call, None
         if step.index in self._settled:
             self._carriers.update(zip(step.outputs, call.outputs, strict=True))
         return call, partial(compute, step.kernel, call)
-
-    def _computed(self, step: Step, call: Call, values: Values) -> tuple[NDArray[Any], ...]:
-        """The results of a late step's kernel, rounded to the grid of its dtype."""
-        kernel, node = step.kernel, call.node
-        if kernel.alias:
-            return tuple(call.x.reshape(each.shape) for each in types_in_run(step, node))
-        if kernel.results is not None:
-            return held_results(kernel.results(call), node.outputs)
-        types = types_in_run(step, node)
-        self.room.require_results(step, types, values.values())
-        call = call.with_outputs(empty_results(types))
-        compute(kernel, call)
-        return call.outputs
 
     def _value(self, tensor: int, values: Values) -> NDArray[Any] | None:
         """A tensor's carrier: fed, computed before, or a constant converted at first use.
@@ -263,7 +255,6 @@ class SimModel:
         return carrier
 
     def _pass(self, tensor: int) -> None:
-        """Bring a passing constant to its place, unless it is there still."""
         place = self._passed[self._passing[tensor]]
         if place.tensor != tensor:
             self._convert(self._program.constants[tensor], self._carriers[tensor])
@@ -280,20 +271,16 @@ class SimModel:
         release_pages(data)
 
     def _result(self, tensor: int) -> NDArray[Any]:
-        """The array for a tensor in the slot that the memory plan gives it."""
         if tensor not in self._results:
             facts = self._program.tensors[tensor]
             dtype = carrier_dtype(facts.dtype)
-            memory = self._slot(self._program.memory.slot_of[tensor])
+            slot = self._program.memory.slot_of[tensor]
+            if slot not in self._slots:
+                self._slots[slot] = self._pool.take(self._program.memory.slots[slot])
+            memory = self._slots[slot]
             nbytes = facts.elements * dtype.itemsize
             self._results[tensor] = memory[:nbytes].view(dtype).reshape(facts.shape)
         return self._results[tensor]
-
-    def _slot(self, index: int) -> NDArray[np.uint8]:
-        """Memory of a slot, aligned, taken from the system at its first use."""
-        if index not in self._slots:
-            self._slots[index] = self._pool.take(self._program.memory.slots[index])
-        return self._slots[index]
 
 
 class _Passed:
@@ -309,7 +296,6 @@ class _Passed:
 
     @cached_property
     def memory(self) -> NDArray[np.uint8]:
-        """Its bytes, taken from the system at the first use."""
         return np.empty(self._size, np.uint8)
 
 
@@ -319,19 +305,3 @@ def _converted(program: Program, passing: Container[int]) -> Iterator[int]:
         dtype = program.tensors[tensor].dtype
         if is_rounded(dtype) and tensor not in passing:
             yield data.size * carrier_dtype(dtype).itemsize
-
-
-def _timed(step: Step, launch: Launch) -> float:
-    """Launch a step and return how many seconds it took.
-
-    Raises:
-        AtcError: DEVICE_MEMORY or DEVICE_FAILED with the node, whatever the kernel raised.
-    """
-    start = perf_counter()
-    try:
-        launch()
-    except AtcError:
-        raise
-    except Exception as error:
-        raise failure_of(step, error) from error
-    return perf_counter() - start

@@ -51,7 +51,6 @@ def _aipp_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _dynamic_type(node: NodeView, declared: TensorFacts) -> TensorFacts:
-    """Result types of a node whose settings only the run knows."""
     params = node.required(1)
     require_rank(declared, 4, "features")
     if declared.is_open:
@@ -82,7 +81,6 @@ def aipp(call: Call) -> None:
 
 
 def _dynamic_settings(call: Call, count: int) -> list[Preprocessing]:
-    """The settings of every picture of a run."""
     params = np.ascontiguousarray(call.input(1)).reshape(-1)
     stated = int(params.view(np.int8)[4])
     if stated != count:
@@ -102,7 +100,6 @@ def _dynamic_settings(call: Call, count: int) -> list[Preprocessing]:
 
 
 def _one(data: Array, settings: Preprocessing, out: Array) -> None:
-    """Preprocess one picture into its features [C, H, W]."""
     pads, area = settings.pads, settings.area
     if out.shape[1:] != (area.height, area.width):
         out.fill(_padding(pads.value, out.dtype))

@@ -1,25 +1,20 @@
-"""Comparisons, logic of bools, arithmetic of bits, and the choice between two tensors."""
-
-from collections.abc import Callable
+"""Comparisons, logic of bools, arithmetic of bits, the choice of a tensor, and of a way."""
 
 import numpy as np
 
-from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.typing_rules import broadcast, one_dtype, require_float
+from atc_py.device.sim.kernel import Call, Rounding, TypeRule, kernel
+from atc_py.device.sim.typing_rules import broadcast, broadcast_dims, one_dtype, require_float
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import broadcast_shapes
-from atc_py.text import Text, error_text
+from atc_py.text import Text
 
 
 def _comparison_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """Two inputs of one dtype, broadcast against each other, give bools."""
     (facts,) = broadcast(node)
     return (TensorFacts(DType.BOOL, facts.shape),)
 
 
 def _ordered_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of `_comparison_types`, without bools, which have no order."""
     if node.x.dtype is DType.BOOL:
         raise NodeError(Text("bools cannot be ordered"))
     return _comparison_types(node)
@@ -31,10 +26,9 @@ def _test_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _logic_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """Bools, broadcast against each other where there are two."""
     for facts in node.present:
         _require_bool(facts)
-    return broadcast(node) if len(node.inputs) > 1 else (node.x,)
+    return broadcast(node)
 
 
 def _require_bool(facts: TensorFacts) -> None:
@@ -43,21 +37,14 @@ def _require_bool(facts: TensorFacts) -> None:
 
 
 def _integer_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """Integers of one dtype, broadcast against each other where there are two."""
     for facts in node.present:
         if not facts.dtype.is_integer:
             text = Text("the kernel computes integers, found {found}")
             raise NodeError(text.with_values(found=facts.dtype.value))
-    return broadcast(node) if len(node.inputs) > 1 else (node.x,)
+    return broadcast(node)
 
 
-def _declare(
-    op: str,
-    function: np.ufunc,
-    types: Callable[[NodeView], tuple[TensorFacts, ...]],
-    *,
-    in_place: bool = False,
-) -> None:
+def _declare(op: str, function: np.ufunc, types: TypeRule, *, in_place: bool = False) -> None:
     """Register a kernel that is one function of numpy.
 
     NaN equals nothing. Shifts by the width of the dtype or more leave 0, or -1 of negative numbers
@@ -88,14 +75,10 @@ _declare("RightShift", np.right_shift, _integer_types, in_place=True)
 
 
 def _select_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """A condition and two inputs of one dtype, broadcast together."""
     _require_bool(node.x)
     then = node.required(1)
     one_dtype((then, node.required(2)))
-    try:
-        shape = broadcast_shapes(*(facts.shape for facts in node.present))
-    except ValueError as error:
-        raise NodeError(error_text(error)) from None
+    shape = broadcast_dims(*(facts.shape for facts in node.present))
     return (TensorFacts(then.dtype, shape),)
 
 
@@ -104,3 +87,38 @@ def select(call: Call) -> None:
     """Compute `result = then` where the condition is true, `else` elsewhere."""
     np.copyto(call.out, call.input(2))
     np.copyto(call.out, call.input(1), where=call.x)
+
+
+def _switch_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    """The type of the data for both outputs; the condition is one truth value."""
+    condition = node.required(1)
+    if condition.dtype is not DType.BOOL or condition.elements != 1:
+        raise NodeError(Text("pred must be one truth value, found {found}", found=condition))
+    return (node.x, node.x)
+
+
+def _open_way(call: Call) -> tuple[bool, ...]:
+    holds = bool(call.input(1).reshape(-1)[0])
+    return (not holds, holds)
+
+
+@kernel("Switch", _switch_types, rounding=Rounding.ON_GRID, alias=True, gate=_open_way)
+def switch(call: Call) -> None:
+    """Pass the data on, on one of two ways."""
+
+
+def _merge_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    """The type of the inputs, of one dtype and rank; dims that differ are open."""
+    one_dtype(node.present)
+    if len({facts.rank for facts in node.present}) != 1:
+        text = Text("inputs must have the same rank, found {found}")
+        raise NodeError(text.with_values(found=", ".join(map(str, node.present))))
+    sides = zip(*(facts.dims for facts in node.present), strict=True)
+    dims = tuple(side[0] if len(set(side)) == 1 else None for side in sides)
+    return (TensorFacts(node.present[0].dtype, dims),)
+
+
+@kernel("Merge", _merge_types, rounding=Rounding.ON_GRID, joins=True)
+def merge(call: Call) -> None:
+    """Pass on the input that is alive."""
+    np.copyto(call.out, call.present[0])

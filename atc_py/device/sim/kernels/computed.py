@@ -26,7 +26,6 @@ _STRIDES = 4
 
 
 def _numbers(node: NodeView, position: int) -> tuple[int, ...]:
-    """The numbers of an input."""
     numbers = node.numbers_of(position, Text("input {at}", at=position))
     if numbers.dtype.kind not in "iu":
         text = Text("input {position} must hold integers, found {found}")
@@ -34,12 +33,9 @@ def _numbers(node: NodeView, position: int) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers.reshape(-1))
 
 
-def _expand(node: NodeView) -> Mapping[str, AttributeValue]:
-    return {"shape": _numbers(node, 1)}
-
-
-def _tile(node: NodeView) -> Mapping[str, AttributeValue]:
-    return {"multiples": _numbers(node, 1)}
+def _named(name: str) -> Callable[[NodeView], Mapping[str, AttributeValue]]:
+    """Read the numbers of the second input as one attribute."""
+    return lambda node: {name: _numbers(node, 1)}
 
 
 def _slice(node: NodeView) -> Mapping[str, AttributeValue]:
@@ -70,7 +66,6 @@ def _slice(node: NodeView) -> Mapping[str, AttributeValue]:
 
 
 def _pad(node: NodeView) -> Mapping[str, AttributeValue]:
-    """Borders, (before, after) of each axis."""
     paddings = _numbers(node, 1)
     if len(paddings) != 2 * node.x.rank:
         text = Text("paddings must have {n} numbers, found {found}")
@@ -97,10 +92,6 @@ def _reduce(node: NodeView) -> Mapping[str, AttributeValue]:
     # An axis may be named twice: from the front and from the back.
     distinct = {axis for each in axes for axis in axes_of((each,), node.x.rank)}
     return {"axes": tuple(sorted(distinct)), "keep_dims": node.flag("keep_dims")}
-
-
-def _squeeze(node: NodeView) -> Mapping[str, AttributeValue]:
-    return {"axis": _numbers(node, 1)}
 
 
 def _parts(node: NodeView) -> Mapping[str, AttributeValue]:
@@ -135,7 +126,6 @@ class _Form:
         return self.kernel.types(self.node(node))
 
     def run(self, call: Call) -> None:
-        """Run it in place of `call`'s operator."""
         inputs = tuple(call.inputs[position] for position in self.kept)
         self.kernel.run(replace(call, node=self.node(call.node), inputs=inputs))
 
@@ -146,30 +136,25 @@ def _register(op: str, form: _Form, **traits: Unpack[Traits]) -> None:
 
 _X = (0,)
 
-_register("Expand", _Form("ExpandD", _X, _expand), rounding=Rounding.ON_GRID)
+_register("Expand", _Form("ExpandD", _X, _named("shape")), rounding=Rounding.ON_GRID)
 _register("OneHot", _Form("OneHotD", (0, 2, 3), _one_hot), rounding=Rounding.ON_GRID)
 _register("PadV3", _Form("PadV3D", _X, _pad), rounding=Rounding.ON_GRID)
 _register("ReduceSum", _Form("ReduceSumD", _X, _reduce))
 _register("SplitD", _Form("SplitVD", _X, _parts), rounding=Rounding.ON_GRID)
-_register("SqueezeV3", _Form("Squeeze", _X, _squeeze), rounding=Rounding.ON_GRID, alias=True)
+_register("SqueezeV3", _Form("Squeeze", _X, _named("axis")), rounding=Rounding.ON_GRID, alias=True)
 _register("StridedSliceV2", _Form("StridedSliceD", _X, _slice), rounding=Rounding.ON_GRID)
-_register("Tile", _Form("TileD", _X, _tile), rounding=Rounding.ON_GRID)
-
-
-def _rank_type(node: NodeView) -> tuple[TensorFacts, ...]:
-    node.expect("dtype", DType.INT64)
-    return (TensorFacts(DType.INT64, (node.x.rank,)),)
-
-
-@kernel("Shape", _rank_type, rounding=Rounding.ON_GRID)
-def shape_of(call: Call) -> None:
-    """Compute the dims."""
-    call.out[...] = call.x.shape
+_register("Tile", _Form("TileD", _X, _named("multiples")), rounding=Rounding.ON_GRID)
 
 
 def _count_type(node: NodeView) -> tuple[TensorFacts, ...]:
     node.expect("dtype", DType.INT64)
-    return (TensorFacts(DType.INT64, ()),)
+    return (TensorFacts(DType.INT64, (node.x.rank,) if node.op == "Shape" else ()),)
+
+
+@kernel("Shape", _count_type, rounding=Rounding.ON_GRID)
+def shape_of(call: Call) -> None:
+    """Compute the dims."""
+    call.out[...] = call.x.shape
 
 
 @kernel("Size", _count_type, rounding=Rounding.ON_GRID)

@@ -16,8 +16,8 @@ from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE, ROWS_TOGETHER
 from atc_py.device.sim.kernel import (
     Call,
     Launch,
+    bound_kernel,
     falls_together,
-    kernel,
     sequence,
     split_among_workers,
 )
@@ -63,7 +63,6 @@ _SHORT = 24
 
 
 def _convolution_types(node: NodeView, groups: int) -> tuple[TensorFacts, ...]:
-    """N, output channels of the filter, and as many windows as fit."""
     x, weights, dtype = convolution_operands(node)
     batch, channels, height, width = x.shape
     filters, depth = weights.shape[:2]
@@ -80,48 +79,36 @@ def _conv2d_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _depthwise_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of a convolution of which every input channel is a group."""
     convolution_operands(node)
     return _convolution_types(node, node.x.shape[1])
 
 
-def _bind(call: Call, groups: int | None = None) -> Launch:
-    """A launch that convolves image by image; `groups` of None means the attribute's."""
-    return with_hf32(call, partial(_bound, groups=groups))
-
-
-def _bound(call: Call, groups: int | None) -> Launch:
-    """A launch that convolves operands as they are; int8 is widened anew every time."""
-    count = call.node.integer("groups") if groups is None else groups
-    images = [partial(_image, call, count, at) for at in range(len(call.x))]
-    if call.x.dtype == np.int8:
-        return lambda: [image()() for image in images]
-    return sequence([image() for image in images])
-
-
-@kernel("Conv2D", _conv2d_types, finishes=True, bind=_bind)
-def conv2d(call: Call) -> None:
+@bound_kernel("Conv2D", _conv2d_types, finishes=True)
+def conv2d(call: Call) -> Launch:
     """Compute y[n, o] = bias[o] + sum over c, i, j of w[o, c, i, j] * x[n, c] at tap (i, j).
 
     w is the filter, less offset_w[o] where that is given: what AMCT calls the value of a quantized
     weight, though its own are symmetric and CANN reserves the operand. Where a tap falls on the
     padding x is `offset_x`, the quantized zero; the bias makes up for that zero elsewhere.
     """
-    _bind(call)()
+    return with_hf32(call, partial(_images, groups=call.node.integer("groups")))
 
 
-def _bind_depthwise(call: Call) -> Launch:
-    return _bind(call, call.node.x.shape[1])
-
-
-@kernel("DepthwiseConv2D", _depthwise_types, finishes=True, bind=_bind_depthwise)
-def depthwise_conv2d(call: Call) -> None:
+@bound_kernel("DepthwiseConv2D", _depthwise_types, finishes=True)
+def depthwise_conv2d(call: Call) -> Launch:
     """Convolve in as many groups as channels; output o reads channel o // (O / C)."""
-    _bind_depthwise(call)()
+    return with_hf32(call, partial(_images, groups=call.node.x.shape[1]))
+
+
+def _images(call: Call, groups: int) -> Launch:
+    """A launch that convolves image by image; int8 is widened anew every time."""
+    images = [partial(_image, call, groups, at) for at in range(len(call.x))]
+    if call.x.dtype == np.int8:
+        return lambda: [image()() for image in images]
+    return sequence([image() for image in images])
 
 
 def _image(call: Call, groups: int, at: int) -> Launch:
-    """A launch that unrolls and multiplies an image, then adds the bias to each part."""
     out, window, image = call.out, filter_window(call.node), call.x[at]
     batch, _, height, width = out.shape
     depth = call.input(1).shape[1]
@@ -145,7 +132,6 @@ def _image(call: Call, groups: int, at: int) -> Launch:
 
 
 def _channelwise(call: Call, window: Window, at: int) -> Launch:
-    """A launch that convolves one image of which every channel is a group."""
     bias = call.optional(2)
 
     def finish(values: NDArray[Any], filters: slice) -> Launch:
@@ -205,7 +191,6 @@ class _Product(msgspec.Struct, frozen=True):
         return taps.flags.c_contiguous and taps.dtype != np.int8
 
     def _split(self, total: int, products: int, part: Callable[[int, int], Launch]) -> Launch:
-        """Share `products` multiplications, which are in `total` pieces."""
         least = -(-total * PRODUCTS_AT_ONCE // max(products, 1))
         return split_among_workers(self.call.workers, total, part, least)
 
@@ -223,7 +208,6 @@ class _Product(msgspec.Struct, frozen=True):
     def _rows(
         self, groups: slice, blocks: Sequence[tuple[int, int]], start: int, stop: int
     ) -> Launch:
-        """A launch that computes some blocks of rows of the maps of `groups`."""
         width = self.taps.shape[5]
         launches: list[Launch] = []
         for row, last in blocks[start:stop]:

@@ -7,11 +7,16 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.kernels.matmul import batch_matmul
-from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.device.sim.typing_rules import (
+    broadcast,
+    broadcast_dims,
+    one_dtype,
+    require_float,
+    require_rank,
+)
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Shape, broadcast_shapes
-from atc_py.text import Text, error_text
+from atc_py.text import Text
 
 Array = NDArray[Any]
 
@@ -23,22 +28,7 @@ _AT_ONCE = 1 << 20
 # Arithmetic -------------------------------------------------------------------------------------
 
 
-def _broadcast(*shapes: Shape) -> Shape:
-    """The shape that `shapes` broadcast to."""
-    try:
-        return broadcast_shapes(*shapes)
-    except ValueError as error:
-        raise NodeError(error_text(error)) from None
-
-
-def _addcmul_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """Inputs of one dtype, broadcast against each other."""
-    one_dtype(node.present)
-    shapes = [facts.shape for facts in node.present]
-    return (TensorFacts(node.x.dtype, _broadcast(*shapes)),)
-
-
-@kernel("Addcmul", _addcmul_types, in_place=True)
+@kernel("Addcmul", broadcast, in_place=True)
 def addcmul(call: Call) -> None:
     """Compute `y = input_data + x1 * x2 * value`, rounded once; integers wrap around."""
     product = np.multiply(call.input(1), call.input(2))
@@ -58,14 +48,14 @@ def _batch_matmul_types(node: NodeView) -> tuple[TensorFacts, ...]:
     if left[-1] != right[-2]:
         text = Text("inner dims must be equal, found {found} and {other}")
         raise NodeError(text.with_values(found=left[-1], other=right[-2]))
-    stack = _broadcast(left[:-2], right[:-2])
+    stack = broadcast_dims(left[:-2], right[:-2])
     return (TensorFacts(node.x.dtype, (*stack, left[-2], right[-1])),)
 
 
 @kernel("BatchMatMul", _batch_matmul_types)
 def batch_matmul_of_any_dtype(call: Call) -> None:
     """Compute the same as BatchMatMulV2; integers wrap around."""
-    batch_matmul(call)
+    batch_matmul(call)()
 
 
 # Windows ----------------------------------------------------------------------------------------
@@ -140,7 +130,6 @@ def _bag_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _check_bag_inputs(node: NodeView) -> None:
-    """Check that indices, offsets and weights of samples go together."""
     indices, offsets, factors = node.required(1), node.input(2), node.input(3)
     require_rank(indices, 2 if offsets is None else 1, "indices")
     if offsets is not None:
@@ -158,11 +147,7 @@ def _check_bag_inputs(node: NodeView) -> None:
 
 @kernel("EmbeddingBag", _bag_types)
 def embedding_bag(call: Call) -> None:
-    """Reduce rows of the table over each bag to the sum, the mean or the largest.
-
-    Raises:
-        ValueError: an index is not in the table, or offsets do not rise from 0 within the list.
-    """
+    """Reduce rows of the table over each bag to the sum, the mean or the largest."""
     table, indices, mode = call.x, call.input(1).reshape(-1), call.node.text("mode")
     bounds = _bag_bounds(call, len(indices))
     used = indices[: bounds[-1]]
@@ -182,7 +167,6 @@ def embedding_bag(call: Call) -> None:
 
 
 def _bag_bounds(call: Call, total: int) -> NDArray[np.int64]:
-    """Start of each bag, and the end of the last."""
     offsets, count = call.optional(2), len(call.out)
     if offsets is None:
         return np.arange(count + 1) * (total // max(count, 1))

@@ -6,17 +6,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel, sequence
+from atc_py.device.sim.kernel import Call, Launch, Rounding, bound_kernel, kernel, sequence
 from atc_py.device.sim.numerics.rounding import is_rounded
 from atc_py.device.sim.primitives.blocks import Copies, by_pairs, moving
-from atc_py.device.sim.typing_rules import broadcast, one_dtype, same_as_x
+from atc_py.device.sim.typing_rules import (
+    broadcast,
+    broadcast_dims,
+    one_dtype,
+    require_one_element,
+    same_as_x,
+)
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import broadcast_shapes
-from atc_py.text import Text, error_text
+from atc_py.text import Text
 
 _ROW = 4096
-"""Elements of the array that stands for a scalar bound in `_bound`."""
+"""Elements of the array that stands for the 0 of a Relu."""
 
 _SQUARE = 2
 """The exponent for which multiplication does, at a fraction of the time."""
@@ -27,11 +32,10 @@ _ROOT = 0.5
 
 def _declare_sum(op: str, function: np.ufunc) -> None:
     """Register a kernel of two operands that finishes parts; integers wrap around."""
-    bind = partial(by_pairs, function=function)
 
-    @kernel(op, broadcast, in_place=True, finishes=True, bind=bind)
-    def run(call: Call) -> None:
-        bind(call)()
+    @bound_kernel(op, broadcast, in_place=True, finishes=True)
+    def bind(call: Call) -> Launch:
+        return by_pairs(call, function)
 
 
 _declare_sum("Add", np.add)
@@ -70,10 +74,15 @@ def real_div(call: Call) -> None:
 
 @kernel("Pow", broadcast, in_place=True)
 def power(call: Call) -> None:
-    """Compute `y = x1 ** x2`; integers wrap around, and lose their fraction if x2 is negative."""
+    """Compute `y = x1 ** x2`; integers wrap around, and lose their fraction if x2 is negative.
+
+    To a negative power, all integers but 1 and -1 give 0.
+    """
     base, exponent = call.input(0), call.input(1)
     if not call.node.x.dtype.is_float:
-        _integer_power(base, exponent, call.out)
+        inverted = exponent < 0
+        powers = np.power(base, np.where(inverted, exponent & 1, exponent))
+        np.copyto(call.out, np.where(inverted & (np.absolute(base) != 1), 0, powers))
     elif exponent.size == 1 and exponent.reshape(-1)[0] == _SQUARE:
         np.multiply(base, base, out=call.out)
     else:
@@ -93,13 +102,6 @@ def _raise(base: NDArray[Any], exponent: NDArray[Any], out: NDArray[Any]) -> Non
     infinite = out == -np.inf
     np.sqrt(out, out=out)
     out[infinite] = np.inf
-
-
-def _integer_power(base: NDArray[Any], exponent: NDArray[Any], out: NDArray[Any]) -> None:
-    """Raise integers to powers; to a negative one, all but 1 and -1 give 0."""
-    inverted = exponent < 0
-    powers = np.power(base, np.where(inverted, exponent & 1, exponent))
-    np.copyto(out, np.where(inverted & (np.absolute(base) != 1), 0, powers))
 
 
 def _accumulate_types(node: NodeView) -> tuple[TensorFacts, ...]:
@@ -124,10 +126,6 @@ def accumulate(call: Call) -> None:
         first = np.add(first, array, out=call.out)
 
 
-def _bind_relu(call: Call) -> Launch:
-    return _bounding(np.maximum, call.x, _zeros(call.x.dtype), call.out)
-
-
 @cache
 def _zeros(dtype: np.dtype[Any]) -> NDArray[Any]:
     row = np.zeros(_ROW, dtype)
@@ -135,49 +133,33 @@ def _zeros(dtype: np.dtype[Any]) -> NDArray[Any]:
     return row
 
 
-@kernel("Relu", same_as_x, rounding=Rounding.ON_GRID, in_place=True, bind=_bind_relu)
-def relu(call: Call) -> None:
+@bound_kernel("Relu", same_as_x, rounding=Rounding.ON_GRID, in_place=True)
+def relu(call: Call) -> Launch:
     """Compute `y = max(x, 0)`; NaN stays NaN."""
-    _bind_relu(call)()
+    x, out, row = call.x.reshape(-1), call.out.reshape(-1), _zeros(call.x.dtype)
+    whole = x.size // _ROW * _ROW
+    end = partial(np.maximum, x[whole:], row[: x.size - whole], out=out[whole:])
+    if not whole:
+        return end
+    rows = partial(np.maximum, x[:whole].reshape(-1, _ROW), row, out=out[:whole].reshape(-1, _ROW))
+    return sequence([rows, end])
 
 
 def _clip_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; the bounds are single elements of x's dtype."""
     one_dtype(node.present)
-    for position, name in ((1, "clip_value_min"), (2, "clip_value_max")):
-        if node.required(position).elements != 1:
-            text = Text("{name} must be one element, found {found}")
-            raise NodeError(text.with_values(name=name, found=node.required(position)))
+    require_one_element(node, {1: "clip_value_min", 2: "clip_value_max"})
     return (node.x,)
 
 
-def _bind_clip(call: Call) -> Launch:
+@bound_kernel("ClipByValue", _clip_types, rounding=Rounding.ON_GRID, in_place=True)
+def clip_by_value(call: Call) -> Launch:
+    """Compute `y = min(max(x, clip_value_min), clip_value_max)`; NaN stays NaN."""
     low, high = (call.input(position).reshape(()) for position in (1, 2))
     return partial(call.x.clip, low, high, call.out)
 
 
-@kernel("ClipByValue", _clip_types, rounding=Rounding.ON_GRID, in_place=True, bind=_bind_clip)
-def clip_by_value(call: Call) -> None:
-    """Compute `y = min(max(x, clip_value_min), clip_value_max)`; NaN stays NaN."""
-    _bind_clip(call)()
-
-
-def _bounding(choose: np.ufunc, x: NDArray[Any], row: NDArray[Any], out: NDArray[Any]) -> Launch:
-    flat, result = x.reshape(-1), out.reshape(-1)
-    whole = flat.size // _ROW * _ROW
-    ends = [partial(choose, flat[whole:], row[: flat.size - whole], out=result[whole:])]
-    if not whole:
-        return ends[0]
-    rows = flat[:whole].reshape(-1, _ROW), row
-    return sequence([partial(choose, *rows, out=result[:whole].reshape(-1, _ROW)), *ends])
-
-
 def _expand_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape that x has together with `shape`."""
-    try:
-        shape = broadcast_shapes(node.x.shape, node.integers("shape"))
-    except ValueError as error:
-        raise NodeError(error_text(error)) from None
+    shape = broadcast_dims(node.x.shape, node.integers("shape"))
     return (TensorFacts(node.x.dtype, shape),)
 
 
@@ -191,23 +173,18 @@ def _cast_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.dtype_named("dst_type"), node.x.shape),)
 
 
-def _bind_cast(call: Call) -> Launch:
-    """A launch that converts, with scratch memory for float32 to 16 bits."""
-    source, target = call.node.x.dtype, call.node.outputs[0].dtype
-    if is_rounded(target) and source is not target and call.x.dtype == np.float32:
-        return call.rounding(call.out, target, source=call.x)
-    return partial(_cast, call)
-
-
-@kernel("Cast", _cast_types, rounding=Rounding.ON_GRID, in_place=True, bind=_bind_cast)
-def cast(call: Call) -> None:
+@bound_kernel("Cast", _cast_types, rounding=Rounding.ON_GRID, in_place=True)
+def cast(call: Call) -> Launch:
     """Convert x to another dtype.
 
     To floats: rounded half to even, beyond the range to infinity. Floats to integers: the fraction
     is cut off; beyond the range, which ONNX leaves undefined, the nearest integer there is, and 0
     for NaN. Integers to integers: the low bits. To bool: whether x is not 0.
     """
-    _bind_cast(call)()
+    source, target = call.node.x.dtype, call.node.outputs[0].dtype
+    if is_rounded(target) and source is not target and call.x.dtype == np.float32:
+        return call.rounding(call.out, target, source=call.x)
+    return partial(_cast, call)
 
 
 def _cast(call: Call) -> None:

@@ -1,6 +1,5 @@
 """Functions of one element."""
 
-from collections.abc import Callable
 from math import sqrt
 
 import numpy as np
@@ -22,7 +21,7 @@ from atc_py.device.formulas import (
     step,
     where,
 )
-from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel
+from atc_py.device.sim.kernel import Call, Launch, Rounding, TypeRule, bound_kernel, kernel
 from atc_py.device.sim.primitives.blocks import by_formula
 from atc_py.device.sim.typing_rules import (
     one_dtype,
@@ -57,14 +56,12 @@ _ERF_Q = (
 
 
 def _number_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x, which must not be bool."""
     if node.x.dtype is DType.BOOL:
         raise NodeError(Text("the kernel computes numbers, found bool"))
     return (node.x,)
 
 
 def _natural_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x, a float; base e, and nothing done to x, is all there is."""
     require_float(node.x)
     node.expect("base", -1.0)
     node.expect("scale", 1.0)
@@ -73,18 +70,15 @@ def _natural_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _round_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x, numbers that keep no decimals."""
     node.expect("decimals", 0)
     return _number_types(node)
 
 
 def _tan_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x, a float or int32."""
     return same_as_x(node) if node.x.dtype is DType.INT32 else same_float_as_x(node)
 
 
 def _erf_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x, a float that float32 carries."""
     require_float(node.x)
     if node.x.dtype is DType.FLOAT64:
         raise NodeError(Text("erf is computed in float32, found float64"))
@@ -92,7 +86,6 @@ def _erf_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _gelu_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x, a float that float32 carries."""
     require_float(node.x)
     if node.x.dtype is DType.FLOAT64:
         raise NodeError(Text("GELU is computed in float32, found float64"))
@@ -130,7 +123,6 @@ def _tan(node: NodeView, x: Term) -> Term:
 
 
 def _erf(_node: NodeView, x: Term) -> Term:
-    """The Gauss error function, right to about 3 units in the last place of float32."""
     held = clip(x, -_ERF_END, _ERF_END)
     square = held * held
     return clip(held * polynomial(_ERF_P, square) / polynomial(_ERF_Q, square), -1, 1)
@@ -198,18 +190,15 @@ def _power(node: NodeView, x: Term) -> Term:
 def _declare(
     op: str,
     formula: str | Formula | None = None,
-    types: Callable[[NodeView], tuple[TensorFacts, ...]] = same_float_as_x,
+    types: TypeRule = same_float_as_x,
     rounding: Rounding = Rounding.BOUNDARY,
 ) -> None:
     """Register the kernel of a formula, of one function of numpy, or of the operator's formula."""
     steps = (lambda _, x: step(formula, x)) if isinstance(formula, str) else formula
 
+    @bound_kernel(op, types, rounding=rounding, in_place=True, finishes=True)
     def bind(call: Call) -> Launch:
         return by_formula(call, steps)
-
-    @kernel(op, types, rounding=rounding, in_place=True, finishes=True, bind=bind)
-    def run(call: Call) -> None:
-        bind(call)()
 
 
 _declare("Abs", "absolute", _number_types, Rounding.ON_GRID)

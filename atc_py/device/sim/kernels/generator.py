@@ -7,7 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.device.sim.typing_rules import (
+    one_dtype,
+    require_float,
+    require_one_element,
+    require_rank,
+)
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
@@ -78,10 +83,7 @@ def multinomial(call: Call) -> None:
 def _range_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """A vector in the inputs' dtype, of the declared length, which the run must keep."""
     one_dtype(node.present)
-    for position, name in enumerate(("start", "limit", "delta")):
-        if node.required(position).elements != 1:
-            text = Text("{name} must be one element, found {found}")
-            raise NodeError(text.with_values(name=name, found=node.required(position)))
+    require_one_element(node, {0: "start", 1: "limit", 2: "delta"})
     if node.outputs[0].rank != 1:
         raise NodeError(Text("the result must be a vector, found {found}", found=node.outputs[0]))
     return (TensorFacts(node.x.dtype, node.outputs[0].dims),)
@@ -99,11 +101,7 @@ def _counted(call: Call) -> tuple[NDArray[Any], ...]:
 
 @kernel("Range", _range_types, results=_counted)
 def count_up(call: Call) -> None:
-    """Compute `y[i] = start + i * delta`, with max(ceil((limit - start) / delta), 0) elements.
-
-    Raises:
-        ValueError: that is not the number of elements that the model declares.
-    """
+    """Compute `y[i] = start + i * delta`, with max(ceil((limit - start) / delta), 0) elements."""
     length = _length(call)
     if length != call.out.size:
         text = Text("the range has {n} elements, the model says {declared}")

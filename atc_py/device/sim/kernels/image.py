@@ -41,7 +41,6 @@ def _block_size(node: NodeView) -> int:
 
 
 def _depth_to_space_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """A block squared of channels fewer, a block of rows and columns more."""
     block, mode = _block_size(node), node.text("mode")
     images, channels, height, width = node.x.shape
     if mode not in _DEPTH_AXES:
@@ -65,7 +64,6 @@ def depth_to_space(call: Call) -> Copies:
 
 
 def _space_to_depth_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """A block of rows and columns fewer, a block squared of channels more."""
     block = _block_size(node)
     images, channels, height, width = node.x.shape
     if height % block or width % block:
@@ -106,23 +104,6 @@ def _half_pixel(axis: _Axis, places: Places) -> Places:
     return at
 
 
-def _pytorch_half_pixel(axis: _Axis, places: Places) -> Places:
-    """Positions like half_pixel, but 0 for a single result."""
-    return _half_pixel(axis, places) if axis.resized > 1 else np.zeros_like(places)
-
-
-def _tf_half_pixel_for_nn(axis: _Axis, places: Places) -> Places:
-    """Positions like half_pixel, not shifted back."""
-    at: Places = (places + np.float32(0.5)) / axis.scale
-    return at
-
-
-def _asymmetric(axis: _Axis, places: Places) -> Places:
-    """Positions that map the first element to the first."""
-    at: Places = places / axis.scale
-    return at
-
-
 def _align_corners(axis: _Axis, places: Places) -> Places:
     """Positions that map the first element to the first and the last to the last."""
     at: Places = places * np.float32(axis.length - 1) / np.float32(max(axis.resized - 1, 1))
@@ -140,11 +121,13 @@ def _tf_crop_and_resize(axis: _Axis, places: Places) -> Places:
 
 _COORDINATES: Mapping[str, Callable[[_Axis, Places], Places]] = {
     "align_corners": _align_corners,
-    "asymmetric": _asymmetric,
+    "asymmetric": lambda axis, places: places / axis.scale,
     "half_pixel": _half_pixel,
-    "pytorch_half_pixel": _pytorch_half_pixel,
+    "pytorch_half_pixel": lambda axis, places: (
+        _half_pixel(axis, places) if axis.resized > 1 else np.zeros_like(places)
+    ),
     "tf_crop_and_resize": _tf_crop_and_resize,
-    "tf_half_pixel_for_nn": _tf_half_pixel_for_nn,
+    "tf_half_pixel_for_nn": lambda axis, places: (places + np.float32(0.5)) / axis.scale,
 }
 """Positions in x of the results of an axis, by coordinate_transformation_mode."""
 
@@ -158,7 +141,6 @@ _NEAREST: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 
 
 def _resize_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The dims that sizes gives, or those of x times scales, rounded down."""
     require_number(node.x)
     for name, known in (
         ("coordinate_transformation_mode", [*_COORDINATES]),
@@ -190,7 +172,6 @@ def _resize_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _check_numbers(node: NodeView, name: str, position: int) -> None:
-    """Check that scales or sizes are constants with one usable number for each axis."""
     numbers = node.numbers.get(position)
     if numbers is None or numbers.shape != (node.x.rank,):
         text = Text("{name} must be a constant with {rank} numbers")
@@ -202,7 +183,6 @@ def _check_numbers(node: NodeView, name: str, position: int) -> None:
 
 
 def _size_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """Images with as many rows and columns as size says."""
     require_number(node.x)
     require_rank(node.x, _MAP_RANK, "x")
     size = node.numbers_of(1, "size")
@@ -217,13 +197,11 @@ def _size_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _crops(node: NodeView) -> bool:
-    """True if only the part of x that roi gives is resized."""
     modes = resize_modes(node.op, node.attributes)
     return bool(modes["coordinate_transformation_mode"] == "tf_crop_and_resize")
 
 
 def _scales(node: NodeView) -> list[np.float32]:
-    """The ratio of each axis: given, or that of the dims."""
     if node.op == "Resize" and 2 in node.numbers:  # noqa: PLR2004  (the position of scales)
         return [np.float32(scale) for scale in node.numbers[2]]
     pairs = zip(_sizes(node), node.x.shape, strict=True)
@@ -231,7 +209,6 @@ def _scales(node: NodeView) -> list[np.float32]:
 
 
 def _sizes(node: NodeView) -> Sequence[int]:
-    """The dims of the result, of all axes."""
     if node.op == "Resize":
         return [int(size) for size in node.numbers[3]]
     return (*node.x.shape[:2], *(int(size) for size in node.numbers[1]))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.typing_rules import axes_of, one_dtype
+from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_one_element
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
@@ -56,7 +56,6 @@ def _require_within(x: TensorFacts, index: TensorFacts, axis: int, names: tuple[
 
 
 def _one_axis(node: NodeView, name: str) -> int:
-    """The attribute `name`, an axis of x, from the front."""
     return axes_of((node.integer(name),), node.x.rank)[0]
 
 
@@ -64,7 +63,6 @@ def _one_axis(node: NodeView, name: str) -> int:
 
 
 def _gather_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x with that of indices in place of the axis."""
     axis, indices = _one_axis(node, "axis"), node.required(1)
     _require_indices(indices, "indices")
     shape = (*node.x.shape[:axis], *indices.shape, *node.x.shape[axis + 1 :])
@@ -81,7 +79,6 @@ def gather(call: Call) -> None:
 
 
 def _gather_elements_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of index, which reaches no further than x beside the axis."""
     axis, index = _one_axis(node, "dim"), node.required(1)
     _require_indices(index, "index")
     _require_within(node.x, index, axis, ("x", "index"))
@@ -119,7 +116,6 @@ def _tuple_length(node: NodeView, batch_dims: int = 0) -> int:
 
 
 def _gather_nd_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of indices without its last axis, then the axes tuples do not reach."""
     batch = node.integer("batch_dims")
     length = _tuple_length(node, batch)
     shape = node.required(1).shape[:-1] + node.x.shape[batch + length :]
@@ -153,7 +149,6 @@ def _places(indices: NDArray[Any], reached: Shape, *, negative: bool = True) -> 
 
 
 def _scatter_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; updates has a slice for each tuple."""
     length, updates = _tuple_length(node), node.required(2)
     one_dtype((node.x, updates))
     wanted = node.required(1).shape[:-1] + node.x.shape[length:]
@@ -175,7 +170,6 @@ def scatter(call: Call) -> None:
 
 
 def _scatter_elements_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of data; indices reach no further beside the axis, each has an update."""
     axis, indices, updates = _one_axis(node, "axis"), node.required(1), node.required(2)
     node.expect("reduction", "none")
     one_dtype((node.x, updates))
@@ -207,7 +201,6 @@ def scatter_elements(call: Call) -> None:
 
 
 def _put(rows: NDArray[Any], places: Indices, updates: NDArray[Any]) -> None:
-    """Put an update into the row of each place; of equal places the last one wins."""
     # numpy leaves open which of several writes to one place stays
     last = places.size - 1 - np.unique(places[::-1], return_index=True)[1]
     rows[places[last]] = updates.reshape(places.size, rows.shape[1])[last]
@@ -247,12 +240,8 @@ def reverse_sequence(call: Call) -> None:
 
 
 def _one_hot_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x with a new axis of dim depth."""
     one_dtype((node.required(1), node.required(2)))
-    for position, name in ((1, "on_value"), (2, "off_value")):
-        if node.required(position).elements != 1:
-            text = Text("{name} must be one element, found {found}")
-            raise NodeError(text.with_values(name=name, found=node.required(position)))
+    require_one_element(node, {1: "on_value", 2: "off_value"})
     depth = node.integer("depth")
     if depth < 0 or not node.x.dtype.is_integer:
         text = Text("indices must be integers and depth at least 0, found {found}, {depth}")
@@ -302,11 +291,7 @@ def _found(call: Call) -> tuple[NDArray[Any], ...]:
 
 @kernel("NonZero", _non_zero_types, rounding=Rounding.ON_GRID, results=_found)
 def non_zero(call: Call) -> None:
-    """Find the indices of the elements other than 0, in row-major order.
-
-    Raises:
-        ValueError: there are not as many as the model declares.
-    """
+    """Find the indices of the elements other than 0, in row-major order."""
     call.require_scratch(call.out.nbytes)
     found = np.nonzero(call.x)
     if found[0].size != call.out.shape[1]:
@@ -331,11 +316,7 @@ def _where_types(node: NodeView) -> tuple[TensorFacts, ...]:
     results=lambda call: (np.ascontiguousarray(_found(call)[0].T),),
 )
 def where(call: Call) -> None:
-    """Find the indices of the elements other than 0, in row-major order.
-
-    Raises:
-        ValueError: there are not as many as the model declares.
-    """
+    """Find the indices of the elements other than 0, in row-major order."""
     call.require_scratch(2 * call.out.nbytes)
     found = np.argwhere(call.x)
     if len(found) != call.out.shape[0]:

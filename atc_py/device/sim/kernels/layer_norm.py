@@ -11,10 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
-from atc_py.device.sim.kernel import Call, Launch, kernel, sequence, split_among_workers
+from atc_py.device.sim.kernel import (
+    Call,
+    Launch,
+    bound_kernel,
+    kernel,
+    sequence,
+    split_among_workers,
+)
 from atc_py.device.sim.numerics.row_sums import ROWS_TOGETHER, summing
 from atc_py.device.sim.primitives.blocks import with_row
-from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
+from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float, require_per_channel
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
@@ -25,7 +32,6 @@ Rows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], list[Launch]]
 
 
 def _hold_parameters(node: NodeView, axis: int, names: tuple[str, ...]) -> None:
-    """Require parameters to have the shape of x from `axis` on, and one dtype."""
     require_float(node.x)
     for position, name in enumerate(names, start=1):
         facts = node.required(position)
@@ -48,7 +54,6 @@ def _bind(call: Call, formula: Callable[..., Launch]) -> Launch:
 
 
 def _layer_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; gamma and beta are as x from the first normalized axis on."""
     first, parameters = node.integer("begin_norm_axis"), node.integer("begin_params_axis")
     (axis,) = axes_of((first,), node.x.rank)
     if axes_of((parameters,), node.x.rank) != (axis,):
@@ -80,7 +85,6 @@ def _layer_norm(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> Launch:
 
 
 def _with_statistics(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> None:
-    """Normalize all rows at once, and keep their means and variances."""
     if not call.x.size:
         return
     x, out = (each.reshape(-1, gamma.size) for each in (call.x, call.out))
@@ -96,16 +100,10 @@ def _with_statistics(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> Non
     np.add(out, beta, out=out)
 
 
-@kernel(
-    "LayerNorm",
-    _layer_norm_types,
-    in_place=True,
-    finishes=True,
-    bind=partial(_bind, formula=_layer_norm),
-)
-def layer_norm(call: Call) -> None:
+@bound_kernel("LayerNorm", _layer_norm_types, in_place=True, finishes=True)
+def layer_norm(call: Call) -> Launch:
     """Compute `y = (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * gamma + beta`, row by row."""
-    _bind(call, _layer_norm)()
+    return _bind(call, _layer_norm)
 
 
 _CHANNEL_AXES = 2
@@ -113,18 +111,13 @@ _CHANNEL_AXES = 2
 
 
 def _instance_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; gamma and beta have one element per channel."""
     require_float(node.x)
     one_dtype(node.present)
     if node.op == "InstanceNorm":
         node.expect("data_format", "NCHW")
     if node.x.rank < _CHANNEL_AXES:
         raise NodeError(Text("x must have a channel axis, found {found}", found=node.x))
-    for position, name in enumerate(("gamma", "beta"), start=1):
-        facts = node.required(position)
-        if facts.shape != node.x.shape[1:2]:
-            text = Text("{name} must have shape {shape}, found {found}")
-            raise NodeError(text.with_values(name=name, shape=node.x.shape[1], found=facts))
+    require_per_channel(node, ("gamma", "beta"))
     return (node.x,)
 
 
@@ -138,7 +131,6 @@ def instance_norm(call: Call) -> None:
 
 
 def _group_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x, whose channels are so many groups of equal length."""
     types, groups = _instance_norm_types(node), node.integer("num_groups")
     if groups < 1 or node.x.shape[1] % groups:
         text = Text("num_groups must divide {channels} channels, found {found}")
@@ -173,7 +165,6 @@ def _normalize_groups(call: Call, groups: int, epsilon: float) -> None:
 
 
 def _rms_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; gamma is as the last axes of x, which are normalized."""
     rank = node.required(1).rank
     one_dtype(node.present)
     _hold_parameters(node, node.x.rank - rank, ("gamma",))
@@ -190,16 +181,10 @@ def _rms_norm(call: Call, gamma: NDArray[Any]) -> Launch:
     return _by_rows(call, rows)
 
 
-@kernel(
-    "RmsNorm",
-    _rms_norm_types,
-    in_place=True,
-    finishes=True,
-    bind=partial(_bind, formula=_rms_norm),
-)
-def rms_norm(call: Call) -> None:
+@bound_kernel("RmsNorm", _rms_norm_types, in_place=True, finishes=True)
+def rms_norm(call: Call) -> Launch:
     """Compute `y = x / sqrt(mean(x^2) + epsilon) * gamma`, row by row."""
-    _bind(call, _rms_norm)()
+    return _bind(call, _rms_norm)
 
 
 def _scaling(
@@ -217,7 +202,6 @@ def _scaling(
 
 
 def _means(rows: NDArray[Any], means: NDArray[Any]) -> list[Launch]:
-    """Launches that fill `means` [rows, 1]."""
     count = np.array(rows.shape[1], rows.dtype)
     return [summing(rows, means), partial(np.divide, means, count, means)]
 

@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE, ROWS_TOGETHER, rows_of
-from atc_py.device.sim.kernel import Call, Launch, kernel, sequence, split_among_workers
+from atc_py.device.sim.kernel import (
+    Call,
+    Launch,
+    bound_kernel,
+    kernel,
+    sequence,
+    split_among_workers,
+)
 from atc_py.device.sim.numerics.cube_types import check_channels, result_dtype
 from atc_py.device.sim.numerics.hf32 import with_hf32
 from atc_py.device.sim.numerics.integer_products import (
@@ -24,11 +31,11 @@ from atc_py.device.sim.numerics.integer_products import (
     widened_weights,
 )
 from atc_py.device.sim.primitives.blocks import with_row
-from atc_py.device.sim.typing_rules import require_float, require_rank
+from atc_py.device.sim.typing_rules import broadcast_dims, require_float, require_rank
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.system.structs import replace
-from atc_py.tensor.shapes import Shape, broadcast_shapes
-from atc_py.text import Text, error_text
+from atc_py.tensor.shapes import Shape
+from atc_py.text import Text
 
 _MATRIX = 2
 
@@ -55,15 +62,11 @@ def _product(node: NodeView, turn: str) -> TensorFacts:
         text = Text("inner dims must be equal, found {found} and {other}")
         raise NodeError(text.with_values(found=inner, other=other_inner))
     check_channels(node, columns)
-    try:
-        stack = broadcast_shapes(left.shape[:-2], right.shape[:-2])
-    except ValueError as error:
-        raise NodeError(error_text(error)) from None
+    stack = broadcast_dims(left.shape[:-2], right.shape[:-2])
     return TensorFacts(dtype, (*stack, rows, columns))
 
 
 def _matmul_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of `_product`, of single matrices."""
     require_rank(node.x, _MATRIX, "x1")
     require_rank(node.required(1), _MATRIX, "x2")
     return (_product(node, "transpose"),)
@@ -71,11 +74,6 @@ def _matmul_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 def _batch_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (_product(node, "adj"),)
-
-
-def _bind(call: Call, turn: str) -> Launch:
-    """A launch that multiplies, in HF32 where the node asks for it."""
-    return with_hf32(call, partial(_bound, turn=turn))
 
 
 def _bound(call: Call, turn: str) -> Launch:
@@ -99,33 +97,24 @@ def _by_itself(call: Call, turn: str) -> Launch:
     return sequence([partial(np.copyto, apart, right), _products(other, *_operands(other, turn))])
 
 
-@kernel(
-    "MatMulV2",
-    _matmul_types,
-    finishes=True,
-    keeps_shape=True,
-    bind=partial(_bind, turn="transpose"),
-)
-def matmul(call: Call) -> None:
+@bound_kernel("MatMulV2", _matmul_types, finishes=True, keeps_shape=True)
+def matmul(call: Call) -> Launch:
     """Compute `y = x1 @ (x2 - offset_w) + bias`; either matrix may be transposed first.
 
     offset_w, for int8, has an element per column: what AMCT calls the value of a quantized weight,
     though its own are symmetric and CANN reserves the operand. `offset_x` changes nothing: it is
     the zero that would be padded with, and the bias already makes up for it.
     """
-    _bind(call, "transpose")()
+    return with_hf32(call, partial(_bound, turn="transpose"))
 
 
-@kernel(
-    "BatchMatMulV2", _batch_types, finishes=True, keeps_shape=True, bind=partial(_bind, turn="adj")
-)
-def batch_matmul(call: Call) -> None:
+@bound_kernel("BatchMatMulV2", _batch_types, finishes=True, keeps_shape=True)
+def batch_matmul(call: Call) -> Launch:
     """Compute MatMulV2 for every pair of matrices of two stacks that are broadcast."""
-    _bind(call, "adj")()
+    return with_hf32(call, partial(_bound, turn="adj"))
 
 
 def _products(call: Call, left: NDArray[Any], right: NDArray[Any], terms: int) -> Launch:
-    """A launch that computes all products, split among workers along one axis."""
     out = call.out
     axis, block = _shared_axis(out.shape)
     pieces = max(1, out.shape[axis] // block)
@@ -212,7 +201,6 @@ def _cut(array: NDArray[Any], axis: int, piece: slice) -> NDArray[Any]:
 
 
 def _determinant_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x without its last two axes, which are equally long."""
     x = node.x
     require_float(x)
     if x.rank < _MATRIX or x.shape[-1] != x.shape[-2]:

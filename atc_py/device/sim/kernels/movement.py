@@ -1,4 +1,4 @@
-"""Data movement: elements are copied or renamed, never computed."""
+"""Data movement: elements are copied, renamed or set to one number, never computed."""
 
 import math
 from typing import Any
@@ -10,7 +10,7 @@ from atc_py.device.sim.kernel import Call, Rounding, falls_together, kernel
 from atc_py.device.sim.numerics.rounding import to_carrier
 from atc_py.device.sim.primitives.blocks import Copies, moving
 from atc_py.device.sim.primitives.window import along
-from atc_py.device.sim.typing_rules import axes_of, one_dtype, same_as_x
+from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_rank, same_as_x
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import Format
 from atc_py.tensor.shapes import Shape
@@ -54,7 +54,6 @@ def reshape(call: Call) -> None:
 
 
 def _flatten_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """A matrix: the axes before `axis`, and the others."""
     axis, rank = node.integer("axis"), node.x.rank
     if not -rank <= axis <= rank:
         text = Text("axis must be in [{low}, {high}], found {found}")
@@ -70,7 +69,6 @@ def flatten(call: Call) -> None:
 
 
 def _unsqueeze_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x with dims of 1 at the axes, which count in the output."""
     given = node.integers("axes")
     rank = node.x.rank + len(given)
     axes = axes_of(given, rank)
@@ -85,7 +83,6 @@ def unsqueeze(call: Call) -> None:
 
 
 def _concat_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The first input's shape with the dims of all along concat_dim."""
     first, count = node.x, node.integer("N")
     if len(node.present) != count or len(node.inputs) != count:
         text = Text("N is {n}, but there are {inputs} inputs")
@@ -266,7 +263,6 @@ def _inside(places: NDArray[np.int64], dim: int, mode: str) -> NDArray[np.int64]
 
 
 def _pad_constant(call: Call, borders: list[tuple[int, int]]) -> None:
-    """Fill, then copy what of x is left between the borders."""
     dtype = call.node.x.dtype
     value = np.asarray(call.node.number("constant_values")).astype(dtype.numpy)
     call.out[...] = to_carrier(value, dtype)
@@ -280,7 +276,6 @@ def _pad_constant(call: Call, borders: list[tuple[int, int]]) -> None:
 
 
 def _squeeze_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x without the given axes, or all axes, of size 1."""
     shape = node.x.shape
     ones = {axis for axis, dim in enumerate(shape) if dim == 1}
     axes = set(axes_of(node.integers("axis"), node.x.rank)) or ones
@@ -319,7 +314,6 @@ _FORMATS = {form.value: form for form in Format}
 
 
 def _trans_data_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The input's type; the formats differ, and at least one is a blocked one."""
     node.expect("src_subformat", 0)
     node.expect("dst_subformat", 0)
     names = [node.text(name) for name in ("src_format", "dst_format")]
@@ -340,3 +334,66 @@ def _trans_data_types(node: NodeView) -> tuple[TensorFacts, ...]:
 def trans_data(call: Call) -> None:
     """Copy: a carrier has its elements in their logical order whatever the format."""
     np.copyto(call.out, call.x)
+
+
+_MATRIX = 2
+
+
+def _number(node: NodeView, position: int, name: str) -> int:
+    numbers = node.numbers_of(position, name)
+    if numbers.size != 1 or numbers.dtype.kind not in "iu":
+        text = Text("{name} must be one integer, found {found}")
+        raise NodeError(text.with_values(name=name, found=node.required(position)))
+    return int(numbers.reshape(-1)[0])
+
+
+def _diagonal_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    diagonal, padding = node.x, node.required(4)
+    one_dtype((diagonal, padding))
+    require_rank(padding, 0, "padding_value")
+    k = _number(node, 1, "k")
+    rows, columns = _number(node, 2, "num_rows"), _number(node, 3, "num_cols")
+    if min(rows, columns) < 0 or not diagonal.rank:
+        text = Text("needs rows and columns, found {found} and {columns} for {diagonal}")
+        raise NodeError(text.with_values(found=rows, columns=columns, diagonal=diagonal))
+    length = max(0, min(rows + min(k, 0), columns - max(k, 0)))
+    if diagonal.shape[-1] != length:
+        text = Text("diagonals of {length} elements are needed, found {found}")
+        raise NodeError(text.with_values(length=length, found=diagonal))
+    return (TensorFacts(diagonal.dtype, (*diagonal.shape[:-1], rows, columns)),)
+
+
+@kernel("MatrixDiagV2", _diagonal_types, rounding=Rounding.ON_GRID)
+def matrix_diag(call: Call) -> None:
+    """Fill with the padding value, and put element n of the diagonal n places along it."""
+    k = _number(call.node, 1, "k")
+    np.copyto(call.out, call.input(4))
+    places = np.arange(call.x.shape[-1])
+    call.out[..., places - min(k, 0), places + max(k, 0)] = call.x
+
+
+def _triangle_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    if node.x.rank < _MATRIX:
+        text = Text("x must have {n} axes or more, found {found}")
+        raise NodeError(text.with_values(n=_MATRIX, found=node.x))
+    k = node.input(1)
+    if k is not None and k.elements != 1:
+        raise NodeError(Text("k must be one number, found {found}", found=k))
+    if k is not None and not k.dtype.is_integer:
+        raise NodeError(Text("k must be an integer, found {found}", found=k))
+    return (node.x,)
+
+
+@kernel("Trilu", _triangle_types, rounding=Rounding.ON_GRID)
+def trilu(call: Call) -> None:
+    """Keep elements with `j - i >= k` of the upper triangle, `j - i <= k` of the lower one."""
+    rows, columns = call.x.shape[-2:]
+    given = call.optional(1)
+    k = 0 if given is None else int(given.reshape(-1)[0])
+    held = min(max(k, -rows - 1), columns + 1)
+    if call.node.integer("upper"):
+        outside = np.tri(rows, columns, held - 1, dtype=np.bool_)
+    else:
+        outside = ~np.tri(rows, columns, held, dtype=np.bool_)
+    np.copyto(call.out, call.x)
+    np.copyto(call.out, call.out.dtype.type(0), where=outside)

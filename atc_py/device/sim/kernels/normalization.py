@@ -1,38 +1,37 @@
-"""Normalization: statistics, neighboring channels, norms, softmax and hardmax."""
+"""Normalization: statistics, neighboring channels, norms, softmax and hardmax; a loss."""
 
 from functools import partial
 
 import numpy as np
 
-from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel, sequence
+from atc_py.device.sim.kernel import Call, Launch, Rounding, bound_kernel, kernel, sequence
 from atc_py.device.sim.numerics.rounding import Kind, round_to_grid
 from atc_py.device.sim.primitives.softmax import softmax_steps, softmaxing
-from atc_py.device.sim.typing_rules import axes_of, require_float
+from atc_py.device.sim.typing_rules import (
+    axes_of,
+    broadcast_dims,
+    require_float,
+    require_per_channel,
+)
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import broadcast_shapes
-from atc_py.text import Text, error_text
+from atc_py.text import Text
 
 _LEAST_RANK = 2
 
 
 def _batch_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; scale, offset, mean and variance have one element per channel."""
     x = node.x
     require_float(x)
     if x.rank < _LEAST_RANK:
         raise NodeError(Text("x must have a channel axis, found {found}", found=x))
-    for position, name in enumerate(("scale", "offset", "mean", "variance"), start=1):
-        facts = node.required(position)
+    for facts in node.present[1:]:
         require_float(facts)
-        if facts.shape != x.shape[1:2]:
-            text = Text("{name} must have shape {shape}, found {found}")
-            raise NodeError(text.with_values(name=name, shape=x.shape[1], found=facts))
+    require_per_channel(node, ("scale", "offset", "mean", "variance"))
     return (x,)
 
 
 def _inference_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of `_batch_norm_types`; training is not supported on this device."""
     node.expect("is_training", allowed=False)
     node.expect("data_format", "NCHW")
     return _batch_norm_types(node)
@@ -50,7 +49,6 @@ def bn_infer(call: Call) -> None:
 
 
 def _folded_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; its summand and its factor have one element per channel, on axis 1."""
     x = node.x
     require_float(x)
     if x.rank < _LEAST_RANK:
@@ -112,7 +110,6 @@ def lrn(call: Call) -> None:
 
 
 def _softmax_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x; half_to_float makes float16 float32."""
     x = node.x
     require_float(x)
     axes_of(node.integers("axes"), x.rank)
@@ -120,26 +117,20 @@ def _softmax_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (TensorFacts(DType.FLOAT32 if widens else x.dtype, x.shape),)
 
 
-def _bind_softmax(call: Call) -> Launch:
+@bound_kernel("SoftmaxV2", _softmax_types, in_place=True, kind=Kind.BOUNDED)
+def softmax(call: Call) -> Launch:
+    """Compute `y = exp(x - m) / sum of exp(x - m)`, with m the largest x, over the axes jointly."""
     axes = axes_of(call.node.integers("axes"), call.x.ndim)
     return softmaxing(call.x, call.out, axes, softmax_steps(call))
 
 
-@kernel("SoftmaxV2", _softmax_types, in_place=True, bind=_bind_softmax, kind=Kind.BOUNDED)
-def softmax(call: Call) -> None:
-    """Compute `y = exp(x - m) / sum of exp(x - m)`, with m the largest x, over the axes jointly."""
-    _bind_softmax(call)()
-
-
 def _along_axes(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; every axis of the attribute exists."""
     require_float(node.x)
     axes_of(node.integers("axes"), node.x.rank)
     return (node.x,)
 
 
 def _along_axis(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; the axis of the attribute exists."""
     require_float(node.x)
     axes_of((node.integer("axis"),), node.x.rank)
     return (node.x,)
@@ -167,7 +158,6 @@ def hardmax(call: Call) -> None:
 
 
 def _lp_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of `_along_axis`; p is 1 or 2."""
     if node.integer("p") not in {1, 2}:
         raise NodeError(Text("p must be 1 or 2, found {found}", found=node.integer("p")))
     return _along_axis(node)
@@ -201,7 +191,6 @@ _LOWEST = np.finfo(np.float32).min
 
 
 def _types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; the mask is bool and broadcast to x; no mask is made here."""
     x, mask = node.x, node.required(1)
     require_float(x)
     node.expect("fixed_triu_mask", allowed=False)
@@ -209,16 +198,19 @@ def _types(node: NodeView) -> tuple[TensorFacts, ...]:
         raise NodeError(Text("x must have an axis, found {found}", found=x))
     if mask.dtype is not DType.BOOL:
         raise NodeError(Text("mask must be bool, found {found}", found=mask.dtype.value))
-    try:
-        shape = broadcast_shapes(x.shape, mask.shape)
-    except ValueError as error:
-        raise NodeError(error_text(error)) from None
-    if shape != x.shape:
+    if broadcast_dims(x.shape, mask.shape) != x.shape:
         raise NodeError(Text("mask must be broadcast to {x}, found {found}", x=x, found=mask))
     return (x,)
 
 
-def _bind(call: Call) -> Launch:
+@bound_kernel("ScaledMaskedSoftmax", _types, in_place=True)
+def scaled_masked_softmax(call: Call) -> Launch:
+    """Compute `y = exp(v - m) / sum of exp(v - m)` along the last axis, with m the largest v.
+
+    `v = x * scale`, and the lowest finite float32 where the mask is true: whatever x holds there
+    counts for nothing, a row with any other element above it gives its masked ones 0, and a row
+    that is masked as a whole gives all of them the same share.
+    """
     x, out = call.x, call.out
     masked = np.broadcast_to(call.input(1), x.shape)
     scale = x.dtype.type(call.node.number("scale"))
@@ -231,12 +223,58 @@ def _bind(call: Call) -> Launch:
     )
 
 
-@kernel("ScaledMaskedSoftmax", _types, in_place=True, bind=_bind)
-def scaled_masked_softmax(call: Call) -> None:
-    """Compute `y = exp(v - m) / sum of exp(v - m)` along the last axis, with m the largest v.
+_REDUCTIONS = ("none", "sum", "mean")
+_CLASSES = 1
+"""The axis of scores that runs over classes."""
 
-    `v = x * scale`, and the lowest finite float32 where the mask is true: whatever x holds there
-    counts for nothing, a row with any other element above it gives its masked ones 0, and a row
-    that is masked as a whole gives all of them the same share.
+
+def _loss_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    scores, labels, weights = node.x, node.required(1), node.input(2)
+    require_float(scores)
+    if scores.rank <= _CLASSES:
+        raise NodeError(Text("scores must have an axis of classes, found {found}", found=scores))
+    wanted = scores.shape[:_CLASSES] + scores.shape[_CLASSES + 1 :]
+    if not labels.dtype.is_integer or labels.shape != wanted:
+        text = Text("labels must be integers of shape {wanted}, found {found}")
+        raise NodeError(text.with_values(wanted=list(wanted), found=labels))
+    classes = scores.shape[_CLASSES : _CLASSES + 1]
+    if weights is not None and (weights.shape != classes or weights.dtype is not scores.dtype):
+        text = Text("weights must be like scores of shape {shape}, found {found}")
+        raise NodeError(text.with_values(shape=list(classes), found=weights))
+    reduction = node.text("reduction")
+    if reduction not in _REDUCTIONS:
+        text = Text("reduction must be one of {known}, found {found}")
+        raise NodeError(text.with_values(known=", ".join(_REDUCTIONS), found=repr(reduction)))
+    loss = wanted if reduction == "none" else ()
+    return (TensorFacts(scores.dtype, loss), scores)
+
+
+@kernel("SoftmaxCrossEntropyLoss", _loss_types)
+def softmax_cross_entropy_loss(call: Call) -> None:
+    """Compute `-log_prop[label] * weights[label]`, reduced, and `log_prop`, the log of the softmax.
+
+    A label that is ignore_index or no class counts for nothing: 0 is its loss, and its weight.
     """
-    _bind(call)()
+    x, logs = call.x, call.outputs[1]
+    np.subtract(x, x.max(axis=_CLASSES, keepdims=True, initial=-np.inf), out=logs)
+    powers = np.exp(logs, out=call.workspace.take("powers", x.shape, x.dtype))
+    np.subtract(logs, np.log(powers.sum(axis=_CLASSES, keepdims=True)), out=logs)
+    classes = logs.shape[_CLASSES]
+    labels = call.input(1)
+    counts = (labels != call.node.integer("ignore_index")) & (labels >= 0) & (labels < classes)
+    places = np.where(counts, labels, 0).astype(np.intp)
+    weights = call.optional(2)
+    shares = counts.astype(logs.dtype)
+    if weights is not None and classes:
+        shares *= weights[places]
+    losses = np.zeros_like(shares)
+    if classes:
+        picked = np.take_along_axis(logs, np.expand_dims(places, _CLASSES), _CLASSES)
+        np.multiply(-picked.reshape(losses.shape), shares, out=losses, where=counts)
+    reduction = call.node.text("reduction")
+    if reduction == "none":
+        np.copyto(call.out, losses)
+        return
+    np.copyto(call.out, losses.sum())
+    if reduction == "mean":
+        np.divide(call.out, shares.sum(), out=call.out)

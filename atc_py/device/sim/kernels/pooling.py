@@ -15,7 +15,7 @@ from atc_py.device.sim.kernel import (
     Launch,
     Rounding,
     Workspace,
-    kernel,
+    bound_kernel,
     sequence,
     split_among_workers,
 )
@@ -56,7 +56,6 @@ def _window(node: NodeView) -> Window:
 
 
 def _same(axis: Axis, dim: int) -> Axis:
-    """`axis` padded to dim / stride windows, rounded up; odd padding comes after."""
     windows = -(-dim // axis.stride)
     missing = max(0, axis.covered(windows) - dim)
     before = missing // 2
@@ -64,7 +63,6 @@ def _same(axis: Axis, dim: int) -> Axis:
 
 
 def _pool_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """N, C, and as many windows as fit."""
     x = node.x
     require_float(x)
     require_rank(x, 4, "x")
@@ -75,34 +73,25 @@ def _pool_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (TensorFacts(x.dtype, (batch, channels, *windows)),)
 
 
-def _bind_max(call: Call) -> Launch:
+@bound_kernel("MaxPoolV3", _pool_types, rounding=Rounding.ON_GRID)
+def max_pool(call: Call) -> Launch:
+    """Find the largest element under the window; padding counts as -inf."""
     return _sliding(call, np.maximum, -np.inf)
 
 
-@kernel("MaxPoolV3", _pool_types, rounding=Rounding.ON_GRID, bind=_bind_max)
-def max_pool(call: Call) -> None:
-    """Find the largest element under the window; padding counts as -inf."""
-    _bind_max(call)()
-
-
-def _bind_avg(call: Call) -> Launch:
-    counts = _counts(call)
-    return sequence([_sliding(call, np.add, 0.0), partial(np.divide, call.out, counts, call.out)])
-
-
-@kernel("AvgPoolV2", _pool_types, bind=_bind_avg)
-def avg_pool(call: Call) -> None:
+@bound_kernel("AvgPoolV2", _pool_types)
+def avg_pool(call: Call) -> Launch:
     """Divide the sum under the window, accumulated in the carrier, by a count.
 
     `divisor_override` is the count where it is not 0. Else `exclusive` counts the elements of x
     alone; without it padding counts too, but not what a window of `ceil_mode` overhangs the
     padding: ONNX's definition since AveragePool-19, and what onnxruntime does at every opset.
     """
-    _bind_avg(call)()
+    counts = _counts(call)
+    return sequence([_sliding(call, np.add, 0.0), partial(np.divide, call.out, counts, call.out)])
 
 
 def _sliding(call: Call, combine: np.ufunc, fill: float) -> Launch:
-    """A launch that combines the elements under each window, by rows, then columns."""
     window = _window(call.node)
     height, width = call.x.shape[2:]
     outputs = (call.out.shape[2], call.out.shape[3])
@@ -185,7 +174,6 @@ def _counts(call: Call) -> NDArray[Any]:
 
 
 def _covered(axis: Axis, dim: int, outputs: int, *, exclusive: bool) -> NDArray[np.int64]:
-    """Number of counted elements under each of `outputs` windows."""
     low, high = (0, dim) if exclusive else (-axis.before, dim + axis.after)
     starts = np.arange(outputs) * axis.stride - axis.before
     places = starts[:, None] + np.arange(axis.size) * axis.dilation

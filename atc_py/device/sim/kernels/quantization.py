@@ -98,13 +98,11 @@ def _constant(value: float, compute: DType) -> np.float32:
 
 
 def _multiply(values: Floats, factor: Floats | np.float32) -> None:
-    """Multiply `values` by `factor` in place, rounded to float16."""
     np.multiply(values, factor, out=values)
     round_to_grid(values, F16, values)
 
 
 def _anti_quant_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x in the dtype that `dtype` names."""
     check_dtype(node.x.dtype, "x", I8)
     check_dtype(node.dtype_named("compute_type"), "compute_type", F16, F32)
     return (TensorFacts(check_dtype(node.dtype_named("dtype"), "dtype", F16, F32), node.x.dims),)
@@ -133,7 +131,6 @@ def ascend_anti_quant(call: Call) -> None:
 
 
 def _dequant_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x in the dtype that `dtype` names."""
     check_dtype(node.x.dtype, "x", I32)
     check_scale(node, "deq_scale", U64, F16)
     if node.flag("sqrt_mode") and node.required(1).dtype is U64:
@@ -173,7 +170,6 @@ _LOW, _HIGH = -(2**15), 2**15 - 1
 
 
 def _requant_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x in int8."""
     check_dtype(node.x.dtype, "x", I32)
     check_scale(node, "req_scale", U64)
     return (TensorFacts(I8, node.x.dims),)
@@ -201,7 +197,6 @@ def _requantize(
 
 
 def _requant_s16_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x0 in int8; with dual_output in int16 as well."""
     check_dtype(node.x.dtype, "x0", I16)
     check_scale(node, "req_scale", U64)
     addend = node.input(2)
@@ -227,7 +222,6 @@ def ascend_requant_s16(call: Call) -> None:
 
 
 def _dequant_s16_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x0 in int16; x1 has one element for each channel, or the shape of x0."""
     check_dtype(node.x.dtype, "x0", I32)
     check_scale(node, "deq_scale", U64)
     addend = node.input(2)
@@ -252,5 +246,4 @@ def ascend_dequant_s16(call: Call) -> None:
 
 
 def _sum(one: NDArray[np.int16], other: NDArray[np.int16]) -> NDArray[np.int16]:
-    """The sum of two int16 tensors, held within int16."""
     return np.clip(np.add(one, other, dtype=np.int32), _LOW, _HIGH).astype(np.int16)

@@ -1,23 +1,24 @@
 """Recurrent layers: LSTM and GRU, in one direction or as graphs state them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Launch, kernel
-from atc_py.device.sim.primitives.activations import read_activations, sigmoid
+from atc_py.device.sim.kernel import Call, Launch, bound_kernel, kernel
 from atc_py.device.sim.primitives.cells import (
     GateRule,
     Peepholes,
     Sequences,
     StateWeights,
+    read_activations,
     run_gru,
     run_lstm,
+    sigmoid,
 )
-from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank, require_shapes
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
@@ -35,7 +36,6 @@ _LAYERS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, Tru
 
 
 def _check_operands(node: NodeView, lengths: int, wanted: Mapping[int, Shape]) -> None:
-    """Check that operands have one float dtype, lengths int32, and all fitting shapes."""
     require_float(node.x)
     others = (facts for position, facts in enumerate(node.inputs) if position != lengths and facts)
     one_dtype(others)
@@ -43,15 +43,10 @@ def _check_operands(node: NodeView, lengths: int, wanted: Mapping[int, Shape]) -
     if given is not None and given.dtype is not DType.INT32:
         text = Text("sequence lengths must be int32, found {found}")
         raise NodeError(text.with_values(found=given.dtype.value))
-    for position, shape in wanted.items():
-        facts = node.input(position)
-        if facts is not None and facts.shape != shape:
-            text = Text("input {position} must have shape {shape}, found {found}")
-            raise NodeError(text.with_values(position=position, shape=list(shape), found=facts))
+    require_shapes(node, wanted)
 
 
 def _expect_one_direction(node: NodeView) -> None:
-    """Check that the kernel supports the attributes that AI Core layers share."""
     for name, value in (
         ("cell_depth", 1), ("keep_prob", 1.0), ("cell_clip", -1.0), ("num_proj", 0),
         ("time_major", True), ("activation", "tanh"),
@@ -90,29 +85,26 @@ def _dynamic_rnn_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.x.dtype, (steps, batch, hidden)),) * len(node.outputs)
 
 
-def _bind_rnn(call: Call) -> Launch:
-    """A launch that runs the layer; weights that do not change are turned once."""
+@bound_kernel("DynamicRNN", _dynamic_rnn_types)
+def dynamic_rnn(call: Call) -> Launch:
+    """Compute `y`, and `output_h` and `output_c` after each step; see `run_lstm` for formulas.
+
+    Weights that do not change are turned once.
+    """
     batch, width = call.x.shape[1:]
-    return partial(
-        _run_rnn, call, call.memoized(1, lambda: StateWeights.of(call.input(1)[width:].T, batch))
-    )
+    from_state = call.memoized(1, lambda: StateWeights.of(call.input(1)[width:].T, batch))
 
+    def run() -> None:
+        weights = call.input(1)[:width].T, from_state(), call.input(2)
+        reverse = _DIRECTIONS[call.node.text("direction")]
+        sequences = Sequences(call.x, call.optional(3), reverse, call.workers, call.workspace)
+        state = (_part(call.optional(4), 0), _part(call.optional(5), 0))
+        rule = GateRule(
+            (sigmoid, np.tanh, np.tanh), forget_bias=call.node.number("forget_bias"), order=_IJFO
+        )
+        run_lstm(sequences, weights, state, rule, None, call.outputs)
 
-@kernel("DynamicRNN", _dynamic_rnn_types, bind=_bind_rnn)
-def dynamic_rnn(call: Call) -> None:
-    """Compute `y`, and `output_h` and `output_c` after each step; see `run_lstm` for formulas."""
-    _bind_rnn(call)()
-
-
-def _run_rnn(call: Call, from_state: Callable[[], StateWeights]) -> None:
-    weights = call.input(1)[: call.x.shape[2]].T, from_state(), call.input(2)
-    reverse = _DIRECTIONS[call.node.text("direction")]
-    sequences = Sequences(call.x, call.optional(3), reverse, call.workers, call.workspace)
-    state = (_only(call.optional(4)), _only(call.optional(5)))
-    rule = GateRule(
-        (sigmoid, np.tanh, np.tanh), forget_bias=call.node.number("forget_bias"), order=_IJFO
-    )
-    run_lstm(sequences, weights, state, rule, None, call.outputs)
+    return run
 
 
 def _dynamic_gru_types(node: NodeView) -> tuple[TensorFacts, ...]:
@@ -132,30 +124,23 @@ def _dynamic_gru_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.x.dtype, (steps, batch, hidden)),) * len(node.outputs)
 
 
-def _bind_gru(call: Call) -> Launch:
-    """A launch that runs the layer; weights that do not change are turned once."""
+@bound_kernel("DynamicGRUV2", _dynamic_gru_types)
+def dynamic_gru(call: Call) -> Launch:
+    """Compute `y`, and `output_h` after each step; `run_gru` has the formulas.
+
+    Weights that do not change are turned once.
+    """
     batch = call.x.shape[1]
-    return partial(
-        _run_gru, call, call.memoized(2, lambda: StateWeights.of(call.input(2).T, batch))
-    )
+    from_state = call.memoized(2, lambda: StateWeights.of(call.input(2).T, batch))
 
+    def run() -> None:
+        weights = call.input(1).T, from_state(), call.optional(3), call.optional(4)
+        reverse = _DIRECTIONS[call.node.text("direction")]
+        sequences = Sequences(call.x, call.optional(5), reverse, call.workers, call.workspace)
+        rule = GateRule((sigmoid, np.tanh), reset_after=call.node.flag("reset_after"))
+        run_gru(sequences, weights, _part(call.optional(6), 0), rule, call.outputs)
 
-@kernel("DynamicGRUV2", _dynamic_gru_types, bind=_bind_gru)
-def dynamic_gru(call: Call) -> None:
-    """Compute `y`, and `output_h` after each step; `run_gru` has the formulas."""
-    _bind_gru(call)()
-
-
-def _run_gru(call: Call, from_state: Callable[[], StateWeights]) -> None:
-    weights = call.input(1).T, from_state(), call.optional(3), call.optional(4)
-    reverse = _DIRECTIONS[call.node.text("direction")]
-    sequences = Sequences(call.x, call.optional(5), reverse, call.workers, call.workspace)
-    rule = GateRule((sigmoid, np.tanh), reset_after=call.node.flag("reset_after"))
-    run_gru(sequences, weights, _only(call.optional(6)), rule, call.outputs)
-
-
-def _only(state: Array | None) -> Array | None:
-    return None if state is None else state[0]
+    return run
 
 
 # Layers -----------------------------------------------------------------------------------------
@@ -207,11 +192,7 @@ def _part(array: Array | None, direction: int) -> Array | None:
     return None if array is None else array[direction]
 
 
-def _common_lstm_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    return _layer_types(node, 4, 3)
-
-
-@kernel("CommonLSTM", _common_lstm_types)
+@kernel("CommonLSTM", partial(_layer_types, gates=4, functions=3))
 def common_lstm(call: Call) -> None:
     """Apply `run_lstm` in each direction; `y_h` and `y_c` are the states after the last step."""
     y, *last = call.outputs
@@ -231,11 +212,7 @@ def common_lstm(call: Call) -> None:
             output[direction] = part
 
 
-def _common_gru_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    return _layer_types(node, 3, 2)
-
-
-@kernel("CommonGRU", _common_gru_types)
+@kernel("CommonGRU", partial(_layer_types, gates=3, functions=2))
 def common_gru(call: Call) -> None:
     """Apply `run_gru` in each direction; `y_h` is the state after the last step."""
     y, last = call.outputs

@@ -1,4 +1,4 @@
-"""Reductions over axes, and where the largest and smallest elements are."""
+"""Work along axes: reductions, running sums, and the largest and smallest elements in order."""
 
 import math
 from collections.abc import Callable
@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel, sequence
+from atc_py.device.sim.kernel import Call, Launch, Rounding, bound_kernel, kernel, sequence
 from atc_py.device.sim.numerics.row_sums import summing
 from atc_py.device.sim.typing_rules import axes_of, require_float, require_number
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 Words = NDArray[np.uint64]
@@ -78,17 +79,18 @@ def _large_roots(x: Words, add_up: Callable[[Words], Words]) -> Words:
 def _reduced(
     node: NodeView, axes_name: str = "axes", keep_name: str = "keep_dims"
 ) -> tuple[TensorFacts, ...]:
-    """The shape of x without the axes, or with size 1 there."""
-    x = node.x
-    axes = axes_of(node.integers(axes_name), x.rank)
-    keep = node.flag(keep_name)
-    dims = (1 if axis in axes else x.shape[axis] for axis in range(x.rank))
-    kept = tuple(e for axis, e in enumerate(dims) if keep or axis not in axes)
+    axes = axes_of(node.integers(axes_name), node.x.rank)
+    return _without(node.x, axes, keep=node.flag(keep_name))
+
+
+def _without(x: TensorFacts, axes: tuple[int, ...], *, keep: bool) -> tuple[TensorFacts, ...]:
+    """The type of x without the axes, or with size 1 there."""
+    dims = (1 if axis in axes else dim for axis, dim in enumerate(x.shape))
+    kept = tuple(dim for axis, dim in enumerate(dims) if keep or axis not in axes)
     return (TensorFacts(x.dtype, kept),)
 
 
 def _mean_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of `_reduced`, of floats."""
     require_float(node.x)
     return _reduced(node)
 
@@ -99,7 +101,6 @@ def _number_types(node: NodeView, axes_name: str = "axes") -> tuple[TensorFacts,
 
 
 def _norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of `_reduced`, of numbers; p is 1 or 2."""
     require_number(node.x)
     if node.integer("p") not in {1, 2}:
         raise NodeError(Text("p must be 1 or 2, found {found}", found=node.integer("p")))
@@ -120,7 +121,9 @@ def _fold(
     combine.reduce(x, axis=axes, dtype=call.out.dtype, out=call.out, keepdims=keep, **options)
 
 
-def _bind_sum(call: Call) -> Launch:
+@bound_kernel("ReduceSumD", _number_types)
+def reduce_sum(call: Call) -> Launch:
+    """Sum of x over the axes, 0 of none; integers wrap around."""
     x, out = call.x, call.out
     axes = axes_of(call.node.integers("axes"), x.ndim)
     if axes == tuple(range(x.ndim))[-len(axes) :] and x.size and axes:
@@ -128,23 +131,13 @@ def _bind_sum(call: Call) -> Launch:
     return partial(_fold, call, np.add, x)
 
 
-@kernel("ReduceSumD", _number_types, bind=_bind_sum)
-def reduce_sum(call: Call) -> None:
-    """Sum of x over the axes, 0 of none; integers wrap around."""
-    _bind_sum(call)()
-
-
-def _bind_mean(call: Call) -> Launch:
+@bound_kernel("ReduceMeanD", _mean_types)
+def reduce_mean(call: Call) -> Launch:
+    """Sum of x over the axes, divided by how many there are; NaN of none."""
     axes = axes_of(call.node.integers("axes"), call.x.ndim)
     count = np.prod([call.x.shape[axis] for axis in axes], dtype=np.int64)
     divide = partial(np.divide, call.out, call.out.dtype.type(count), call.out)
-    return sequence([_bind_sum(call), divide])
-
-
-@kernel("ReduceMeanD", _mean_types, bind=_bind_mean)
-def reduce_mean(call: Call) -> None:
-    """Sum of x over the axes, divided by how many there are; NaN of none."""
-    _bind_mean(call)()
+    return sequence([reduce_sum(call), divide])
 
 
 @kernel("ReduceProdD", _number_types)
@@ -166,7 +159,6 @@ def reduce_min(call: Call) -> None:
 
 
 def _bounds(x: NDArray[Any]) -> tuple[Any, Any]:
-    """The least and the largest value of x's dtype, infinities included."""
     if x.dtype.kind == "b":
         return False, True
     if x.dtype.kind == "f":
@@ -205,17 +197,11 @@ def lp_norm(call: Call) -> None:
 
 
 def _log_sum_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x without the axes of the second input, or with size 1 there."""
     require_float(node.x)
-    axes = _axes_given(node)
-    keep = node.flag("keep_dims")
-    dims = (1 if axis in axes else size for axis, size in enumerate(node.x.shape))
-    kept = tuple(dim for axis, dim in enumerate(dims) if keep or axis not in axes)
-    return (TensorFacts(node.x.dtype, kept),)
+    return _without(node.x, _axes_given(node), keep=node.flag("keep_dims"))
 
 
 def _axes_given(node: NodeView) -> tuple[int, ...]:
-    """The axes that the second input names, which must be known."""
     given = node.numbers.get(1)
     if given is None:
         raise NodeError(Text("axes must be constant"))
@@ -242,7 +228,6 @@ _POOLED_FROM = 2
 
 
 def _global_pool_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x with size 1 after the channels; p is positive."""
     require_float(node.x)
     if node.x.rank < _POOLED_FROM or node.number("p") <= 0:
         text = Text("a channel axis and a positive p are needed, found {found}")
@@ -268,7 +253,6 @@ def _squares(call: Call) -> NDArray[Any]:
 
 
 def _position_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The shape of x without the axis, in the dtype that the attribute names."""
     x = node.x
     require_number(x)
     (axis,) = axes_of((node.integer("dimension"),), x.rank)
@@ -292,3 +276,95 @@ def arg_min(call: Call) -> None:
     """Find the first of the smallest elements; NaN counts as smaller than all."""
     call.require_scratch(call.x.nbytes + 2 * call.out.nbytes)
     np.copyto(call.out, call.x.argmin(call.node.integer("dimension")), casting="unsafe")
+
+
+def _cumsum_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    require_number(node.x)
+    axes_of((node.integer("axis"),), node.x.rank)
+    return (node.x,)
+
+
+def _running_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    require_number(node.x)
+    axis = node.required(1)
+    if axis.elements != 1 or not axis.dtype.is_integer:
+        raise NodeError(Text("axis must be one integer, found {found}", found=axis))
+    return (node.x,)
+
+
+@kernel("CumsumD", _cumsum_types)
+def cumsum(call: Call) -> None:
+    """Compute Cumsum along the axis of the attribute."""
+    _accumulate(call, call.node.integer("axis"))
+
+
+@kernel("Cumsum", _running_types)
+def running_sum(call: Call) -> None:
+    """Compute `y[i]` = sum of x[j] for j <= i; integers wrap around.
+
+    `exclusive` leaves x[i] itself out, `reverse` sums from the back.
+    """
+    (axis,) = axes_of((int(call.input(1).reshape(-1)[0]),), call.x.ndim)
+    _accumulate(call, axis)
+
+
+def _accumulate(call: Call, axis: int) -> None:
+    """Sum along `axis` of views whose first axis that is."""
+    x, out = np.moveaxis(call.x, axis, 0), np.moveaxis(call.out, axis, 0)
+    if call.node.flag("reverse"):
+        x, out = x[::-1], out[::-1]
+    if call.node.flag("exclusive"):
+        out[:1] = 0
+        x, out = x[:-1], out[1:]
+    np.add.accumulate(x, axis=0, dtype=out.dtype, out=out)
+
+
+def _top_k_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    numbers = node.numbers_of(1, "k")
+    if numbers.size != 1:
+        raise NodeError(Text("k must be one number, found {found}", found=node.required(1)))
+    return _ranked_types(node, int(numbers.reshape(-1)[0]))
+
+
+def _top_k_d_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    """The same, along the last axis; the ramp of places is there, and not read."""
+    if node.integer("dim") not in {-1, node.x.rank - 1}:
+        raise NodeError(Text("dim must be the last, found {found}", found=node.integer("dim")))
+    node.required(1)
+    return _ranked_types(node, node.integer("k"))
+
+
+def _ranked_types(node: NodeView, k: int) -> tuple[TensorFacts, ...]:
+    x = node.x
+    require_float(x)
+    (axis,) = axes_of((node.integer("dim"),), x.rank)
+    if not 0 <= k <= x.shape[axis]:
+        text = Text("k must be in [0, {dim}], found {found}")
+        raise NodeError(text.with_values(dim=x.shape[axis], found=k))
+    shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+    return TensorFacts(x.dtype, shape), TensorFacts(DType.INT32, shape)
+
+
+_ORDERED = 24
+"""Bytes of numpy's arrays for an element that is brought into order."""
+
+
+@kernel("TopK", _top_k_types, rounding=Rounding.ON_GRID)
+@kernel("TopKD", _top_k_d_types, rounding=Rounding.ON_GRID)
+def top_k(call: Call) -> None:
+    """Find the first k elements in falling or rising order, and their positions.
+
+    NaN is larger than all numbers. Of equal elements, and of several NaN, the one in front comes
+    first. They are ordered whether `sorted` asks for it or not.
+    """
+    call.require_scratch(_ORDERED * call.x.size + 2 * sum(each.nbytes for each in call.outputs))
+    axis, largest = call.node.integer("dim"), call.node.flag("largest")
+    k, x = call.out.shape[axis], np.moveaxis(call.x, axis, -1)
+    if largest:  # rising order from the back, read backwards, keeps equal elements in their order
+        reverse = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+        order = x.shape[-1] - 1 - reverse[..., :k]
+    else:
+        order = np.argsort(x, axis=-1, kind="stable")[..., :k]
+    chosen = np.moveaxis(order, -1, axis)
+    np.copyto(call.out, np.take_along_axis(call.x, chosen, axis))
+    np.copyto(call.outputs[1], chosen, casting="unsafe")

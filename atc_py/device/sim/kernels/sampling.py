@@ -191,7 +191,6 @@ def _deformable_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _windows(node: NodeView) -> tuple[int, int]:
-    """Numbers of windows along height and width."""
     found = []
     pads = node.integers("pads", 4)
     for side, points in enumerate(node.integers("ksize", 2)):

@@ -137,22 +137,15 @@ def _filters(call: Call) -> tuple[NDArray[Any], int]:
     weights, offset = call.input(1), call.optional(3)
     if weights.dtype != np.int8:
         return weights, 0
-    if offset is not None:
-        offset = _by_input_channel(offset, weights, call.node.integer("groups"))
+    if offset is not None:  # in the order of the first axes of an IOHW filter
+        groups, (channels, filters) = call.node.integer("groups"), weights.shape[:2]
+        by_group = np.broadcast_to(offset, (groups * filters,)).reshape(groups, filters)
+        offset = np.repeat(by_group, channels // groups, axis=0)[:, :, None, None]
     terms = exact_terms(
         DIFFERENCE if call.node.integer("offset_x") else INT8,
         INT8 if offset is None else DIFFERENCE,
     )
     return widened_weights(call, weights, offset), terms
-
-
-def _by_input_channel(
-    offset: NDArray[np.int8], weights: NDArray[np.int8], groups: int
-) -> NDArray[np.int8]:
-    """Offsets of the output channels in the order of the first axes of an IOHW filter."""
-    channels, filters = weights.shape[:2]
-    by_group = np.broadcast_to(offset, (groups * filters,)).reshape(groups, filters)
-    return np.repeat(by_group, channels // groups, axis=0)[:, :, None, None]
 
 
 def _constant(call: Call, weights: NDArray[Any]) -> NDArray[Any] | None:
@@ -174,12 +167,8 @@ def _spread(
 ) -> None:
     """Compute some output channels of one image.
 
-    Args:
-        call: for geometry and workspace.
-        source: [channels, h * w].
-        filters: [channels, some filters * kh * kw].
-        result: [some filters, oh, ow].
-        terms: for int8, how many products float32 adds up exactly; else 0.
+    `source` is [channels, h * w], `filters` [channels, some filters * kh * kw], `result`
+    [some filters, oh, ow].
     """
     window = filter_window(call.node)
     height, width = call.x.shape[2:]

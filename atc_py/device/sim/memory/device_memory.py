@@ -14,11 +14,96 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.program import Program
-from atc_py.device.sim.memory.layouts import CHIP, Layouts
 from atc_py.device.sim.numerics.rounding import from_carrier, to_carrier
-from atc_py.package.schema import OmModel, OmNode
-from atc_py.target import find_operator
-from atc_py.tensor.shapes import Shape, element_count
+from atc_py.package.node_view import TensorFacts
+from atc_py.package.schema import OmMemory, OmModel, OmNode
+from atc_py.package.stored_types import storage_of
+from atc_py.target import JOINED_IN_PLACE, find_operator
+from atc_py.tensor.dtypes import Format
+from atc_py.tensor.packing import pack, unpack
+from atc_py.tensor.shapes import Shape, closed_shape, element_count
+from atc_py.tensor.storage import stored_shape
+
+Bytes = NDArray[np.uint8]
+
+CHIP = "chip"
+"""The place, in a memory plan, of what never reaches memory."""
+
+
+class Layouts:
+    """The storage of the tensors of one model; methods take the position of a tensor.
+
+    Attributes:
+        roots: of each tensor the one whose bytes it shows; itself where it has bytes of its own.
+    """
+
+    def __init__(self, types: Sequence[TensorFacts], model: OmModel) -> None:
+        self._types = types
+        self._origins = [Format(tensor.format) for tensor in model.tensors]
+        self._storages = [storage_of(tensor) for tensor in model.tensors]
+        self.roots = _roots(model)
+        self._wholes = _wholes(model)
+
+    def images(self, tensor: int, shape: Shape) -> tuple[int, int]:
+        """The pieces in which a tensor is stored, and the bytes from one to the next.
+
+        What is computed inside another tensor has a piece in each image of that.
+        """
+        whole = self._wholes.get(tensor)
+        if whole is None:
+            return 1, 0
+        count = shape[0]
+        return count, self.nbytes(whole, self._types[whole].shape) // max(1, count)
+
+    def nbytes(self, tensor: int, shape: Shape) -> int:
+        dtype = self._types[tensor].dtype
+        stored = stored_shape(shape, self._origins[tensor], self._storages[tensor], dtype)
+        return element_count(closed_shape(stored)) * dtype.itemsize
+
+    def total(self, memory: OmMemory | None) -> int:
+        """Bytes of a plan's arena and of all tensors of known dims elsewhere.
+
+        Without a plan every tensor is stored elsewhere.
+        """
+        places = memory.places if memory else [""] * len(self.roots)
+        return (memory.arena if memory else 0) + sum(
+            self.nbytes(tensor, facts.shape)
+            for tensor, (facts, place) in enumerate(zip(self._types, places, strict=True))
+            if isinstance(place, str)
+            and place != CHIP
+            and self.roots[tensor] == tensor
+            and not facts.is_open
+        )
+
+    def packed(self, tensor: int, array: NDArray[Any]) -> Bytes:
+        packed = pack(array, self._origins[tensor], self._storages[tensor])
+        return packed.reshape(-1).view(np.uint8)
+
+    def unpacked(self, tensor: int, stored: Bytes, shape: Shape) -> NDArray[Any]:
+        elements = stored.view(self._types[tensor].dtype.numpy)
+        return unpack(elements, shape, self._origins[tensor], self._storages[tensor])
+
+
+def _roots(model: OmModel) -> list[int]:
+    wholes = _wholes(model)
+    roots = [wholes.get(tensor, tensor) for tensor in range(len(model.tensors))]
+    for node in model.nodes:
+        row = find_operator(node.op)
+        if row is not None and not row.launches_kernel:
+            for tensor in node.outputs:
+                roots[tensor] = roots[node.inputs[0]]
+    return roots
+
+
+def _wholes(model: OmModel) -> dict[int, int]:
+    """For each tensor that is computed inside another one, that one."""
+    return {
+        part: node.outputs[0]
+        for node in model.nodes
+        if node.op == JOINED_IN_PLACE
+        for part in node.inputs
+    }
+
 
 _AI_CORE = "aicore"
 
@@ -27,7 +112,6 @@ class Takeovers:
     """Decides for each launch of a model whether its result may be written over an operand."""
 
     def __init__(self, model: OmModel, roots: Sequence[int]) -> None:
-        """Index launches of `model`; `roots` has the tensor that each tensor shows, or itself."""
         self._roots = roots
         self._launch_of: dict[int, list[OmNode]] = {}
         scopes: dict[int, list[OmNode]] = defaultdict(list)
@@ -47,19 +131,13 @@ class Takeovers:
         follows = {self._roots[operand]}
         for node in self._launch_of.get(result, ()):
             row = find_operator(node.op)
-            if row is None or not row.launches_kernel or not self._touches(node.inputs, follows):
+            read = {self._roots[tensor] for tensor in node.inputs if tensor >= 0}
+            if row is None or not row.launches_kernel or follows.isdisjoint(read):
                 continue
             if not row.in_place or node.engine != _AI_CORE:
                 return False
             follows.update(node.outputs)
         return result in follows
-
-    def _touches(self, inputs: Iterable[int], follows: set[int]) -> bool:
-        """True if one of `inputs` is or shows one of the tensors in `follows`."""
-        return any(tensor >= 0 and self._roots[tensor] in follows for tensor in inputs)
-
-
-Bytes = NDArray[np.uint8]
 
 
 _POISON = 0x7F
@@ -77,13 +155,6 @@ class DeviceMemory:
     """
 
     def __init__(self, program: Program, model: OmModel, layouts: Layouts) -> None:
-        """Provide memory for runs of `program`, its constants packed.
-
-        Args:
-            program: tensors and constants.
-            model: nodes, and where the plan puts tensors.
-            layouts: how tensors are stored.
-        """
         self._types = program.tensors
         self._layouts = layouts
         self._roots = layouts.roots
@@ -104,7 +175,6 @@ class DeviceMemory:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arena and of the packed constants."""
         return self.arena.nbytes + sum(piece.nbytes for piece in self._kept.values())
 
     def begin(self) -> None:
@@ -120,11 +190,9 @@ class DeviceMemory:
         return tensor in self._shapes
 
     def elements(self, tensor: int) -> int:
-        """Elements that a tensor has in this run; 0 where it is dead."""
         return element_count(self._shapes[tensor]) if tensor in self._shapes else 0
 
     def read(self, tensor: int) -> NDArray[Any]:
-        """The carrier of a tensor that is alive."""
         if self._places[tensor] == CHIP:
             return self._on_chip[self._roots[tensor]].reshape(self._shapes[tensor])
         return to_carrier(self._unpacked(tensor), self._types[tensor].dtype)
@@ -137,7 +205,6 @@ class DeviceMemory:
             self._store(tensor, from_carrier(carrier, self._types[tensor].dtype))
 
     def piece(self, tensor: int) -> NDArray[np.uint8]:
-        """The bytes of a tensor that is alive, to read and to write."""
         return self._region(tensor, self._shapes[tensor])
 
     def move(self, source: int, target: int) -> None:
@@ -149,7 +216,6 @@ class DeviceMemory:
         self._store(target, self._unpacked(source))
 
     def show(self, tensor: int, shape: Shape) -> None:
-        """Let a view begin."""
         self._open(tensor, shape)
 
     def expect(self, results: Iterable[int], operands: Iterable[int]) -> None:
@@ -185,7 +251,6 @@ class DeviceMemory:
             self.piece(root).fill(_POISON)
 
     def _open(self, tensor: int, shape: Shape) -> None:
-        """Note that a tensor is there, with these dims in this run."""
         self._shapes[tensor] = shape
         self._alive.setdefault(self._roots[tensor], set()).add(tensor)
 
@@ -218,6 +283,5 @@ class DeviceMemory:
         region[...] = self._layouts.packed(tensor, array).reshape(region.shape)
 
     def _unpacked(self, tensor: int) -> NDArray[Any]:
-        """A tensor in its true dtype, from the bytes at its place."""
         stored = np.ascontiguousarray(self.piece(tensor)).reshape(-1)
         return self._layouts.unpacked(tensor, stored, self._shapes[tensor])

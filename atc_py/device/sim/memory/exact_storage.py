@@ -13,23 +13,24 @@ from typing import Any
 from numpy.typing import NDArray
 
 from atc_py.device.backend import LoadedModel, NodeProfile
-from atc_py.device.sim.execution.dynamic_shapes import (
-    empty_results,
-    held_results,
+from atc_py.device.sim.execution.launch import (
+    Cost,
+    failure_of,
+    is_dead,
+    missing_output,
+    profile_of,
     read_feeds,
+    results_in_run,
     typed_by_inputs,
-    types_in_run,
 )
-from atc_py.device.sim.execution.launch import Cost, compute, failure_of, is_dead, profile_of
 from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.execution.program import Step
 from atc_py.device.sim.kernel import Call, Workspace
-from atc_py.device.sim.memory.device_memory import DeviceMemory
-from atc_py.device.sim.memory.layouts import Layouts
+from atc_py.device.sim.memory.device_memory import DeviceMemory, Layouts
 from atc_py.device.sim.memory.memory_budget import MemoryBudget
 from atc_py.device.sim.numerics.rounding import from_carrier
-from atc_py.diag import DEVICE_FAILED, DEVICE_MEMORY, Sink
+from atc_py.diag import DEVICE_MEMORY, Sink
 from atc_py.package.schema import OmModel
 from atc_py.package.stored_types import TRANS_DATA, check_storage
 from atc_py.system.memory_limit import RAISE_IT, format_size
@@ -44,11 +45,6 @@ class ExactModel:
     """
 
     def __init__(self, model: LoadedModel) -> None:
-        """Check `model` and pack its constants.
-
-        Raises:
-            AtcError: OM_CONTENT with every finding; DEVICE_MEMORY where it is too large.
-        """
         self.description: OmModel = model.description
         self._program = build_program(model, moves=True)
         sink = Sink()
@@ -57,7 +53,16 @@ class ExactModel:
         self._room = MemoryBudget(self._program)
         self._room.require_plan()
         layouts = Layouts(self._program.tensors, self.description)
-        _require_memory(layouts.total(self.description.memory), self._room.limit)
+        nbytes = layouts.total(self.description.memory)
+        if nbytes > self._room.limit:
+            raise DEVICE_MEMORY.error(
+                Text(
+                    "the tensors in their storage formats take {size}, the limit is {size_2}",
+                    size=format_size(nbytes),
+                    size_2=format_size(self._room.limit),
+                ),
+                help=Text("{raise_it}; or run without --storage exact", raise_it=RAISE_IT),
+            )
         self._memory = DeviceMemory(self._program, self.description, layouts)
         self._workspace = Workspace(self._room.limit)
         self._workers = Workers()
@@ -65,7 +70,6 @@ class ExactModel:
         self._lock = Lock()
 
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The outputs for `inputs`; see `DeviceBackend.run`."""
         feeds = read_feeds(self._program, inputs)
         with self._lock, self._workers.running():
             self._memory.begin()
@@ -78,26 +82,17 @@ class ExactModel:
 
     @property
     def profile(self) -> tuple[NodeProfile, ...]:
-        """Costs of each node in the last complete run, in their order; empty before the first."""
         return profile_of(self._program.steps, self._costs)
 
     def close(self) -> None:
-        """Stop the workers."""
         self._workers.close()
 
     def _output(self, name: str, tensor: int) -> NDArray[Any]:
         if not self._memory.is_alive(tensor):
-            raise DEVICE_FAILED.error(
-                Text("nothing computed the output {name} in this run", name=repr(name))
-            )
+            raise missing_output(name)
         return from_carrier(self._memory.read(tensor), self._program.tensors[tensor].dtype)
 
     def _timed(self, step: Step) -> Cost:
-        """Launch a step, free tensors that are not read after it, and return what it cost.
-
-        Raises:
-            AtcError: DEVICE_MEMORY or DEVICE_FAILED with the node, whatever was raised.
-        """
         start = perf_counter()
         try:
             sizes = self._launch(step)
@@ -108,7 +103,6 @@ class ExactModel:
         return perf_counter() - start, sizes
 
     def _launch(self, step: Step) -> list[int]:
-        """Run a step on what is in memory; how many elements each result has."""
         memory = self._memory
         if step.node.op == JOINED_IN_PLACE:
             memory.show(step.outputs[0], self._program.tensors[step.outputs[0]].shape)
@@ -128,37 +122,10 @@ class ExactModel:
         node = typed_by_inputs(step, inputs) if step.is_late else step.node
         call = Call(node, inputs, (), self._workspace, self._workers)
         opened = step.kernel.gate(call) if step.kernel.gate else (True,) * len(step.outputs)
-        for tensor, array, is_open in zip(
-            step.outputs, self._computed(step, call), opened, strict=True
-        ):
+        results = results_in_run(step, call, self._room, ())
+        for tensor, array, is_open in zip(step.outputs, results, opened, strict=True):
             if is_open and step.kernel.alias:
                 memory.show(tensor, array.shape)
             elif is_open:
                 memory.write(tensor, array)
         return [memory.elements(tensor) for tensor in step.outputs]
-
-    def _computed(self, step: Step, call: Call) -> tuple[NDArray[Any], ...]:
-        kernel, node = step.kernel, call.node
-        if step.is_late and kernel.results is not None:
-            return held_results(kernel.results(call), node.outputs)
-        types = types_in_run(step, node) if step.is_late else node.outputs
-        if kernel.alias:
-            return tuple(call.x.reshape(each.shape) for each in types)
-        if step.is_late:
-            self._room.require_results(step, types, ())
-        call = call.with_outputs(empty_results(types))
-        compute(kernel, call)
-        return call.outputs
-
-
-def _require_memory(nbytes: int, limit: int) -> None:
-    """Refuse a model whose tensors, padding included, are larger than the limit."""
-    if nbytes > limit:
-        raise DEVICE_MEMORY.error(
-            Text(
-                "the tensors in their storage formats take {size}, the limit is {size_2}",
-                size=format_size(nbytes),
-                size_2=format_size(limit),
-            ),
-            help=Text("{raise_it}; or run without --storage exact", raise_it=RAISE_IT),
-        )

@@ -44,7 +44,6 @@ def passing_slots(program: Program) -> Mapping[int, int]:
 
 
 def slot_sizes(program: Program, slots: Mapping[int, int]) -> list[int]:
-    """The bytes of each slot: what the largest of its constants takes."""
     nbytes = _constant_bytes(program)
     sizes = [0] * (max(slots.values(), default=-1) + 1)
     for tensor, slot in slots.items():
@@ -175,7 +174,6 @@ def _planned(program: Program, passing: Mapping[int, int]) -> int:
 
 
 def _result_bytes(step: Step) -> int:
-    """Bytes of a step's results, as far as they are known before a run; views have none."""
     if step.kernel.alias:
         return 0
     return sum(_carrier_bytes(each) for each in step.node.outputs if not each.is_open)

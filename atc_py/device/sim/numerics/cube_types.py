@@ -24,9 +24,6 @@ def result_dtype(node: NodeView) -> DType:
     """The dtype of a node's result: int32 for int8 data, else the operands' dtype.
 
     16-bit floats may have a float32 bias, and may return the float32 sums themselves.
-
-    Raises:
-        NodeError: the operands do not go together, or an offset has no place beside them.
     """
     if node.x.dtype is DType.INT8:
         return _integer_dtype(node)
@@ -44,7 +41,6 @@ def result_dtype(node: NodeView) -> DType:
 
 
 def _check_bias(node: NodeView, *, sums: bool) -> None:
-    """Check the dtype of the bias: float32 for `sums`, else the operands' dtype or float32."""
     bias = node.input(_BIAS)
     if bias is None or bias.dtype is DType.FLOAT32:
         return
@@ -55,7 +51,6 @@ def _check_bias(node: NodeView, *, sums: bool) -> None:
 
 
 def _integer_dtype(node: NodeView) -> DType:
-    """The same as `result_dtype`, for int8 data."""
     for position, (name, wanted) in _INTEGERS.items():
         facts = node.input(position)
         if facts is not None and facts.dtype is not wanted:
@@ -73,22 +68,14 @@ def check_channels(node: NodeView, channels: int) -> None:
     """Check that bias and offset_w, where present, have an element per output channel.
 
     offset_w may be one element for all channels.
-
-    Raises:
-        NodeError: one has another shape.
     """
     bias, offset = node.input(_BIAS), node.input(_OFFSET_W)
     if bias is not None and bias.shape != (channels,):
         text = Text("bias must have shape {shape}, found {found}")
         raise NodeError(text.with_values(shape=channels, found=bias))
-    if offset is not None and not _is_per_channel(offset, channels):
+    if offset is not None and offset.shape not in {(1,), (channels,)}:
         text = Text("offset_w must have shape 1 or {shape}, found {found}")
         raise NodeError(text.with_values(shape=channels, found=offset))
-
-
-def _is_per_channel(facts: TensorFacts, channels: int) -> bool:
-    """True if a tensor is a list of one element, or of one for each channel."""
-    return facts.shape in {(1,), (channels,)}
 
 
 _FORMATS = {4: "NCHW", 5: "NCDHW"}
@@ -96,11 +83,7 @@ _FORMATS = {4: "NCHW", 5: "NCDHW"}
 
 
 def convolution_operands(node: NodeView, rank: int = 4) -> tuple[TensorFacts, TensorFacts, DType]:
-    """Data, filter and dtype of the result, once what all convolutions share holds.
-
-    Raises:
-        NodeError: it does not hold.
-    """
+    """Data, filter and dtype of the result, once what all convolutions share holds."""
     x, weights = node.x, node.required(1)
     dtype = result_dtype(node)
     require_rank(x, rank, "x")
@@ -112,6 +95,5 @@ def convolution_operands(node: NodeView, rank: int = 4) -> tuple[TensorFacts, Te
 
 
 def filter_window(node: NodeView) -> Window:
-    """The window of a convolution; its size is that of the filter."""
     height, width = node.required(1).shape[2:]
     return window_of(node, (height, width))

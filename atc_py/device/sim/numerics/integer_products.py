@@ -93,7 +93,6 @@ def proven_terms(left: NDArray[Any], right: NDArray[Any], terms: int) -> int:
 
 
 def _longest(vectors: NDArray[Any], axes: str) -> float:
-    """The largest sum of squares, near enough."""
     if vectors.shape[:-1] == (1,):
         return float(np.vdot(vectors, vectors))  # the same, five times as fast for a lone row
     return float(np.einsum(axes, vectors, vectors).max())
@@ -102,13 +101,9 @@ def _longest(vectors: NDArray[Any], axes: str) -> float:
 def widened(
     call: Call, name: str, source: NDArray[Any], minus: NDArray[Any] | None = None
 ) -> NDArray[np.float32]:
-    """`source`, or `source` - `minus`, in float32, done on all workers if large.
+    """`source`, int8 in C order, or `source` - `minus`, in float32, done on all workers if large.
 
-    Args:
-        call: for workspace, which holds the result under `name`, and workers.
-        name: what the workspace calls it.
-        source: int8 in C order.
-        minus: int8 that broadcasts to the shape of `source`.
+    The workspace of the call holds the result under `name`.
     """
     if minus is None and source.size < _WIDENED_AT_ONCE:
         return source.astype(np.float32)
@@ -140,7 +135,6 @@ def widened_weights(
 def _widen(
     call: Call, source: NDArray[Any], target: NDArray[np.float32], minus: NDArray[Any] | None
 ) -> None:
-    """Fill `target` with `source` less `minus`."""
     if minus is not None:
         np.subtract(source, minus.astype(np.float32), out=target)
         return
@@ -159,14 +153,10 @@ def exact_matmul(
     terms: int,
     workspace: Workspace,
 ) -> None:
-    """Fill `out` with `left` @ `right`, exactly and modulo 2^32.
+    """Fill `out` [..., m, n] with `left` @ `right`, exactly and modulo 2^32.
 
-    Args:
-        left: [..., m, k] of integers in float32.
-        right: [..., k, n], likewise.
-        out: [..., m, n].
-        terms: how many products float32 adds up exactly, see `exact_terms`.
-        workspace: for the products of parts of k.
+    These are [..., m, k] and [..., k, n] of integers in float32, which adds up `terms` products
+    exactly, see `exact_terms`.
     """
     product = workspace.lines("product", out.shape, np.float32)
     np.matmul(left[..., :terms], right[..., :terms, :], out=product)

@@ -101,7 +101,6 @@ def to_carrier(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
 
 
 def from_carrier(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
-    """A new array of the true `dtype` with the values of a carrier."""
     return array.astype(dtype.numpy)
 
 
@@ -175,7 +174,6 @@ class _Block:
         self.floor, self.least = _FLOOR[: x.size], _LEAST_SPLIT[: x.size]
 
     def bound(self, dtype: DType, kind: Kind = Kind.ANY) -> Callable[[], object]:
-        """A function that rounds to FLOAT16 or BFLOAT16."""
         x, out, scratch = self.x, self.out, self.scratch
         if dtype is DType.BFLOAT16:
             return partial(_round_bfloat16, x, out, scratch)
@@ -243,7 +241,6 @@ def _convert(x: NDArray[np.float32], half: NDArray[np.float16], out: NDArray[np.
 def _blocks(
     x: NDArray[np.float32], out: NDArray[np.float32], scratch: NDArray[np.uint32]
 ) -> Iterator[_Block]:
-    """Yield `x` and `out`, which may be the same, cut into blocks."""
     source, target = x.reshape(-1), out.reshape(-1)
     for start in range(0, source.size, ELEMENTS_AT_ONCE):
         part = source[start : start + ELEMENTS_AT_ONCE]

@@ -56,9 +56,7 @@ def clear_negative(values: Floats) -> None:
 def by_flat_blocks(call: Call, formula: Flat) -> None:
     """Call `formula(x, out, scratch)` on flat blocks of the first input and the first output.
 
-    Args:
-        call: its output has as many elements as its first input.
-        formula: fills `out`; `scratch` is float32 that nothing else uses.
+    It fills `out`, which has as many elements as x; `scratch` is float32 that nothing else uses.
     """
     x, out = call.x.reshape(-1), call.out.reshape(-1)
     scratch = call.workspace.take("block", (min(_BLOCK, x.size),), np.float32)
@@ -76,22 +74,12 @@ def along_channels(parts: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_scale(node: NodeView, name: str, *dtypes: DType) -> None:
-    """Check that the second input has one of `dtypes`, and one element or one for each channel.
-
-    Raises:
-        NodeError: it has another dtype or another number of elements.
-    """
     scale = node.required(1)
     check_dtype(scale.dtype, name, *dtypes)
     check_channels(node.x, scale, name)
 
 
 def check_channels(x: TensorFacts, facts: TensorFacts, name: str) -> None:
-    """Check that a tensor has one element or one for each channel of `x`.
-
-    Raises:
-        NodeError: it has another number of elements.
-    """
     fits = channel_axis(x.shape, facts.elements) is not None and is_a_list(facts.shape)
     if facts.elements != 1 and not fits:
         text = Text("{name} must have 1 element or 1 for each channel of {x}, found {found}")
@@ -99,11 +87,6 @@ def check_channels(x: TensorFacts, facts: TensorFacts, name: str) -> None:
 
 
 def check_dtype(found: DType, name: str, *dtypes: DType) -> DType:
-    """The dtype `found` of an operand or attribute, which must be one of `dtypes`.
-
-    Raises:
-        NodeError: it is another.
-    """
     if found not in dtypes:
         listed = " or ".join(dtype.value for dtype in dtypes)
         text = Text("{name} must be {allowed} on this device, found {found}")

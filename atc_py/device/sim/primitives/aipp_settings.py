@@ -46,7 +46,6 @@ class PictureFormat(NamedTuple):
     chroma: bool = False  # True if channels are Y, U, V
 
     def nbytes(self, height: int, width: int) -> int:
-        """The bytes of a picture."""
         return height * width * self.halves // 2
 
 
@@ -106,11 +105,6 @@ stored is inferred from their names and from their sizes."""
 
 
 def picture_format(name: str) -> PictureFormat:
-    """The format called `name`.
-
-    Raises:
-        NodeError: there is none here.
-    """
     found = FORMATS.get(name)
     if found is None:
         text = Text("input_format must be one of {known}, found {found}")
@@ -177,7 +171,6 @@ class Preprocessing:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the picture."""
         return self.layout.nbytes(*self.size)
 
     @property
@@ -187,7 +180,6 @@ class Preprocessing:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Channels, height and width of the result."""
         pads, area = self.pads, self.area
         return (
             1 if self.is_gray else self.layout.channels,
@@ -196,11 +188,6 @@ class Preprocessing:
         )
 
     def checked(self) -> Preprocessing:
-        """The settings, which must go together.
-
-        Raises:
-            NodeError: they do not.
-        """
         (height, width), area, layout = self.size, self.area, self.layout
         if height < 1 or width < 1:
             text = Text("a picture must have pixels, found {height} rows of {width}")
@@ -226,11 +213,6 @@ class Preprocessing:
 
 
 def from_node(node: NodeView) -> Preprocessing:
-    """The settings that a static node has for all its pictures.
-
-    Raises:
-        NodeError: they do not go together.
-    """
     layout = picture_format(node.text("input_format"))
     size = node.integer("src_image_size_h"), node.integer("src_image_size_w")
     area = Area(0, 0, *size)
@@ -259,11 +241,6 @@ def from_node(node: NodeView) -> Preprocessing:
 
 
 def from_buffer(data: NDArray[np.uint8], batch: int) -> Preprocessing:
-    """The settings that a parameter buffer has for picture `batch`.
-
-    Raises:
-        NodeError: they do not go together, or ask for what there is not.
-    """
     header = data[:HEADER_BYTES].view(_HEADER)[0]
     start = HEADER_BYTES + batch * BATCH_BYTES
     own = data[start : start + BATCH_BYTES].view(_BATCH)[0]

@@ -14,11 +14,11 @@ from atc_py.device.sim.kernel import (
     Launch,
     Part,
     Rounding,
-    kernel,
+    TypeRule,
+    bound_kernel,
     sequence,
     split_among_workers,
 )
-from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 
 _ROW = 2048
@@ -47,11 +47,9 @@ _FUNCTIONS: dict[str, Callable[..., object]] = {
 
 
 def by_formula(call: Call, formula: Formula | None = None) -> Launch:
-    """A launch of a formula, that of the operator where left out, on flat blocks.
+    """A launch of a formula of the first input, the operator's where left out, on flat blocks.
 
-    Args:
-        call: its output has as many elements as its first input, whose memory it may be.
-        formula: of the first input.
+    The output has as many elements, and may be the input's memory.
     """
     term, steps = trace(partial(formula or FORMULAS[call.node.op], call.node))
     source, target = call.x.reshape(-1), call.out.reshape(-1)
@@ -84,7 +82,6 @@ class _Writer:
         self._taken = 0
 
     def written(self, steps: Sequence[FormulaStep]) -> Iterator[Launch]:
-        """Yield the launches; the last one fills the block's result."""
         last = {term: at for at, step in enumerate(steps) for term in step.terms}
         for at, step in enumerate(steps):
             self._free += [self._memory[term] for term in step.terms if last[term] == at]
@@ -94,7 +91,6 @@ class _Writer:
             self._arrays[step.result] = self._memory[step.result] = out
 
     def _place(self, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Memory that nothing reads any more."""
         for at, array in enumerate(self._free):
             if array.dtype == dtype:
                 return self._free.pop(at)
@@ -203,7 +199,7 @@ Copies = Iterable[tuple[NDArray[Any], NDArray[Any]]]
 
 
 def moving(
-    op: str, types: Callable[[NodeView], tuple[TensorFacts, ...]]
+    op: str, types: TypeRule
 ) -> Callable[[Callable[[Call], Copies]], Callable[[Call], Copies]]:
     """Register what says which copies the kernel of `op` makes.
 
@@ -212,14 +208,11 @@ def moving(
     """
 
     def register(copies: Callable[[Call], Copies]) -> Callable[[Call], Copies]:
+        @bound_kernel(op, types, rounding=Rounding.ON_GRID)
+        @wraps(copies)
         def bind(call: Call) -> Launch:
             return sequence([_copying(call, *views) for views in copies(call)])
 
-        @wraps(copies)
-        def run(call: Call) -> None:
-            bind(call)()
-
-        kernel(op, types, rounding=Rounding.ON_GRID, bind=bind)(run)
         return copies
 
     return register

@@ -13,17 +13,18 @@ one piece of memory. Gates keep the order of the weights.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.device.formulas import GATES, Term, trace
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE, ROWS_TOGETHER, Workers, rows_of
 from atc_py.device.sim.kernel import Workspace
-from atc_py.device.sim.primitives.activations import Activation
-from atc_py.text import Text
+from atc_py.package.node_view import NodeError
+from atc_py.text import Text, all_of
 
 Array = NDArray[Any]
 
@@ -34,6 +35,74 @@ _PRODUCTS_IN_PLACE = 1_000_000
 _COLUMNS_AT_ONCE = 8
 """Columns of a matrix that are turned at once: whole lines of the cache are read, and as many
 written as it holds. All columns at once take four times as long."""
+
+
+Activation: TypeAlias = Callable[[NDArray[Any], NDArray[Any]], object]
+"""A function that fills its second operand, which may be the first."""
+
+_ONES = {np.dtype(kind): np.ones((), kind) for kind in (np.float32, np.float64)}
+"""1 by dtype, as arrays: of a number numpy makes one in every call."""
+
+
+def sigmoid(x: NDArray[Any], out: NDArray[Any]) -> None:
+    """`1 / (1 + e^-x)`."""
+    one = _ONES[x.dtype]
+    np.negative(x, out)
+    np.exp(out, out)
+    np.add(out, one, out)
+    np.divide(one, out, out)
+
+
+_IN_PLACE: dict[str, Activation] = {"sigmoid": sigmoid, "tanh": np.tanh}
+"""The usual ones, which a layer computes in every step."""
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "expm1 of negative": np.expm1,
+    "softplus": lambda x: np.logaddexp(x, x.dtype.type(0)),
+    "where": np.where,
+}
+"""Functions of formulas that numpy has not by their name, or not with numbers of any dtype."""
+
+
+def read_activations(
+    names: Sequence[str], alphas: Sequence[float], betas: Sequence[float], dtype: Any
+) -> list[Activation]:
+    """The functions called `names`, each with its alpha and beta."""
+    if not len(names) == len(alphas) == len(betas):
+        counts = all_of(str(len(given)) for given in (names, alphas, betas))
+        text = Text("activations, alphas and betas must have the same length, found {found}")
+        raise NodeError(text.with_values(found=counts))
+    unknown = [name for name in names if name.lower() not in GATES]
+    if unknown:
+        text = Text("no activation is called {name}; known are {known}")
+        raise NodeError(text.with_values(name=repr(unknown[0]), known=", ".join(GATES)))
+    with np.errstate(over="ignore"):  # numbers beyond the dtype are infinite
+        return [
+            _activation(name.lower(), alpha, beta, np.dtype(dtype).type)
+            for name, alpha, beta in zip(names, alphas, betas, strict=True)
+        ]
+
+
+def _activation(name: str, alpha: float, beta: float, real: Any) -> Activation:
+    if name in _IN_PLACE:
+        return _IN_PLACE[name]
+    term, steps = trace(lambda x: GATES[name](x, alpha, beta))
+    calls = [
+        (
+            _FUNCTIONS.get(step.function) or getattr(np, step.function),
+            [each if isinstance(each, Term) else real(each) for each in step.operands],
+            step.result,
+        )
+        for step in steps
+    ]
+
+    def apply(x: NDArray[Any], out: NDArray[Any]) -> None:
+        values = {term: x}
+        for function, operands, result in calls:
+            values[result] = function(*(values.get(operand, operand) for operand in operands))
+        np.copyto(out, values[calls[-1][2]])
+
+    return apply
 
 
 class GateRule(msgspec.Struct, frozen=True):
@@ -138,7 +207,7 @@ def run_lstm(
     """
     from_input, from_state, given = weights
     out, *kept = outputs
-    hidden = from_state.hidden
+    hidden = from_state.weights.shape[2]
     bias = np.zeros(4 * hidden, out.dtype) if given is None else np.array(given)
     bias[rule.order[2] * hidden :][:hidden] += out.dtype.type(rule.forget_bias)
     gates_of_x = sequences.times(from_input, bias, 4)
@@ -186,12 +255,6 @@ class StateWeights(msgspec.Struct, frozen=True):
         for start in range(0, source.shape[3], wide):
             copy[..., start : start + wide] = source[..., start : start + wide]
         return StateWeights(copy)
-
-    @property
-    def hidden(self) -> int:
-        """Number of units."""
-        hidden: int = self.weights.shape[2]
-        return hidden
 
     def onto(self, gates: Array, first: int = 0) -> _StateProduct:
         """The product that fills `gates` [gates, batch, hidden] from gate `first` on."""
@@ -272,7 +335,7 @@ def run_gru(
     """
     from_input, from_state, *biases = weights
     out, *kept = outputs
-    hidden = from_state.hidden
+    hidden = from_state.weights.shape[2]
     bias, state_bias = (
         np.zeros(3 * hidden, out.dtype) if part is None else np.array(part) for part in biases
     )

@@ -39,14 +39,10 @@ def is_worthwhile(window: Window, pixels: int, multiplier: int) -> bool:
 
 
 def channelwise(call: Call, window: Window, image: int, finish: Finish) -> Launch:
-    """A launch that convolves each channel of one image with filters of its own.
+    """A launch that convolves each channel of one image with filters of its own, in floats.
 
-    Args:
-        call: x [N, C, H, W], filter [C * m, 1, kh, kw]; results o of the one output read channel
-            o // m. Of a float dtype.
-        window: the geometry.
-        image: which of the batch.
-        finish: what is left to do to the results of some filters, [filters, oh * ow].
+    x is [N, C, H, W], the filter [C * m, 1, kh, kw]; result o reads channel o // m. `finish` is what
+    is left to do to the results of some filters, [filters, oh * ow].
     """
     maps = _Maps(call, window, image, finish)
     least = -(-_WORTH_SHARING // maps.elements)

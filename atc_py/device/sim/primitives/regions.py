@@ -54,10 +54,6 @@ def pool_regions(features: Array, regions: Regions, cells: Cells, out: Array, ca
     """Pool regions of `features` [images, channels, height, width] into `out`.
 
     `out` is [regions, channels, rows, columns]; workers of `call` share the regions.
-
-    Raises:
-        MemoryError: samples of one region would take more than there is.
-        ValueError: a region is in an image that does not exist.
     """
     images, channels = features.shape[:2]
     if np.any((regions.images < 0) | (regions.images >= images)):
@@ -79,7 +75,6 @@ def pool_regions(features: Array, regions: Regions, cells: Cells, out: Array, ca
 
 
 def _region_bytes(cells: Cells, samples: tuple[int, int], pixel_bytes: int) -> int:
-    """Bytes that the samples of one region take: positions of each side, then two sets of pixels."""
     sides = [count * each for count, each in zip(cells.counts, samples, strict=True)]
     return sum(sides) * _POSITION_BYTES + math.prod(sides) * (2 * pixel_bytes + 2)
 
@@ -92,7 +87,6 @@ def _each(work: Callable[[Array], None], blocks: list[Array], start: int, stop: 
 def _pool_alike(
     pixels: Array, regions: Regions, cells: Cells, samples: tuple[int, int], out: Array, some: Array
 ) -> None:
-    """Pool `some` regions, of which all have as many samples in a cell."""
     rows, columns = (
         _Axis.of(_samples(regions, some, side, cells, samples), pixels.shape[1 + side])
         for side in range(2)

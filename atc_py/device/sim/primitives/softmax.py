@@ -40,13 +40,10 @@ def softmax_steps(call: Call) -> SoftmaxSteps:
 
     Only float16 data have several implementations; the vector unit computes all others as they are.
     """
+    node = call.node
+    mode = node.attributes.get("impl_mode") if node.x.dtype is DType.FLOAT16 else None
     modes = (_DIFFERENCE, _EXPONENTIAL, frozenset({_EACH}))
-    return SoftmaxSteps(*(_rounded if _is_narrow(call, each) else kept for each in modes))
-
-
-def _is_narrow(call: Call, modes: frozenset[str]) -> bool:
-    """True if a node of float16 has one of the implementations."""
-    return call.node.x.dtype is DType.FLOAT16 and call.node.attributes.get("impl_mode") in modes
+    return SoftmaxSteps(*(_rounded if mode in rounding else kept for rounding in modes))
 
 
 def _rounded(array: NDArray[Any]) -> NDArray[Any]:
@@ -54,7 +51,6 @@ def _rounded(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def kept(array: NDArray[Any]) -> NDArray[Any]:
-    """The result of a step in float32."""
     return array
 
 
@@ -72,11 +68,8 @@ def softmaxing(
 ) -> Launch:
     """A launch that sets `out` to `exp(x - m) / sum of exp(x - m)`, m the largest x.
 
-    Args:
-        x: any shape.
-        out: of the shape and dtype of x, in C order; may be its memory.
-        axes: from the front; worked along jointly.
-        steps: what is done in place to what each step gives.
+    `out`, in C order, may be the memory of x. `axes` are counted from the front and worked along
+    jointly; `steps` are done in place to what each step gives.
     """
     shape = tuple(1 if axis in axes else dim for axis, dim in enumerate(x.shape))
     row = np.empty(shape, x.dtype)
@@ -117,5 +110,4 @@ def _largest(rows: NDArray[Any], out: NDArray[Any]) -> Launch:
 
 
 def _taken(step: Step, array: NDArray[Any]) -> list[Launch]:
-    """The launch of a step, if it does anything."""
     return [] if step is kept else [partial(step, array)]

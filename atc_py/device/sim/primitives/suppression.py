@@ -21,7 +21,6 @@ class Boxes:
 
     @staticmethod
     def between(low: Array, high: Array) -> Boxes:
-        """Boxes from `low` to `high`, each [boxes, 2]."""
         sides = high - low
         return Boxes(low, high, sides[:, 0] * sides[:, 1])
 

@@ -27,12 +27,10 @@ class Tap(msgspec.Struct, frozen=True):
 
     @property
     def elements(self) -> slice:
-        """The elements of the phase that `windows` read."""
         return slice(self.windows.start + self.skipped, self.windows.stop + self.skipped)
 
     @property
     def places(self) -> slice:
-        """The elements of the axis that `windows` read."""
         if self.windows.start == self.windows.stop:
             return slice(0, 0)
         first, last = self.elements.start, self.elements.stop - 1
@@ -60,7 +58,6 @@ class Axis(msgspec.Struct, frozen=True):
 
     @property
     def reach(self) -> int:
-        """Steps from the first element of a window to past its last."""
         return self.dilation * (self.size - 1) + 1
 
     def outputs(self, dim: int, *, ceil: bool = False) -> int:
@@ -68,9 +65,6 @@ class Axis(msgspec.Struct, frozen=True):
 
         With `ceil` a last window may overhang the padding at the end, unless it would start there:
         ONNX's rule for pooling. A window larger than all there is may be that one.
-
-        Raises:
-            NodeError: there is no room for one.
         """
         room = dim + self.before + self.after - self.reach
         count = (-(-room // self.stride) if ceil else room // self.stride) + 1
@@ -82,11 +76,9 @@ class Axis(msgspec.Struct, frozen=True):
         return count
 
     def covered(self, outputs: int) -> int:
-        """Elements, padding included, that `outputs` windows cover."""
         return (outputs - 1) * self.stride + self.reach
 
     def taps(self, dim: int, outputs: int) -> list[Tap]:
-        """The taps of `outputs` windows over `dim` elements, padding apart."""
         found = []
         for index in range(self.size):
             skipped, phase = divmod(index * self.dilation - self.before, self.stride)
@@ -104,7 +96,6 @@ class Window(msgspec.Struct, frozen=True):
     width: Axis
 
     def outputs(self, dims: tuple[int, int], *, ceil: bool = False) -> tuple[int, int]:
-        """Count windows over each axis."""
         height, width = dims
         return self.height.outputs(height, ceil=ceil), self.width.outputs(width, ceil=ceil)
 
@@ -113,9 +104,6 @@ def window_of(node: NodeView, size: tuple[int, int]) -> Window:
     """The window of a node whose attributes strides, dilations and pads are CANN's.
 
     Strides and dilations are in NCHW order, pads are [top, bottom, left, right].
-
-    Raises:
-        NodeError: an attribute has the wrong length, or strides over batch or channels.
     """
     strides = spatial(node, "strides")
     dilations = spatial(node, "dilations")
@@ -127,11 +115,6 @@ def window_of(node: NodeView, size: tuple[int, int]) -> Window:
 
 
 def spatial(node: NodeView, name: str) -> tuple[int, int]:
-    """The two spatial elements of a four-element attribute in NCHW order.
-
-    Raises:
-        NodeError: it has another length, or the elements for batch and channels are not 1.
-    """
     batch, channels, height, width = node.integers(name, 4)
     if (batch, channels) != (1, 1):
         text = Text("{name} must start with 1, 1 (NCHW), found {found}")
