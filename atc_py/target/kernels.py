@@ -81,11 +81,6 @@ class Kernels(msgspec.Struct, frozen=True):
         return _read(self.text, self.form).get(family)
 
 
-def on(text: str, form: str = "T > T") -> Kernels:
-    """The kernels that `text` describes, in columns of `form`."""
-    return Kernels(text, form)
-
-
 @cache
 def _read(text: str, form: str) -> Mapping[SocFamily, tuple[Pair, ...]]:
     """The published columns of each family."""
