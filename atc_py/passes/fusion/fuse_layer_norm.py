@@ -45,10 +45,7 @@ def _require_mean_of(match: Match, mean: Node, x: Value | None, axes: tuple[int,
     read, found = match.source_of(mean.input(0)), mean.attributes["axes"]
     if read is not x or found != axes or not mean.attributes.get("keep_dims", False):
         raise MissError(
-            "the mean of x over {axes} must be kept, found {mean}",
-            mean,
-            axes=list(axes),
-            mean=repr(mean),
+            "the mean of x over {axes} must be kept, found {node}", mean, axes=list(axes)
         )
 
 
@@ -59,6 +56,4 @@ def _require_same_difference(match: Match, divided: Value, shifted: Node) -> Non
         return
     pairs = zip(again.present_inputs, shifted.present_inputs, strict=True)
     if any(match.source_of(one) is not match.source_of(two) for one, two in pairs):
-        raise MissError(
-            "one difference must be squared and divided, found {again}", again, again=repr(again)
-        )
+        raise MissError("one difference must be squared and divided, found {node}", again)

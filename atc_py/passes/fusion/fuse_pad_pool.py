@@ -21,7 +21,7 @@ class FusePadPoolPass(RewritePass):
         pad = match.anchor
         pool = match.consumer(pad, "MaxPoolV3", "AvgPoolV2")
         known = not match.only_atc or pool.op == "AvgPoolV2"
-        match.require(known, "ATC moves borders only into AvgPoolV2, found {op}", pool, op=pool.op)
+        match.require(known, "ATC moves borders only into AvgPoolV2, found {op}", pool)
         added = borders(match)
         found = float(pad.attributes.get("constant_values", 0.0))  # type: ignore[arg-type]  # verified: a float
         own = numbers_of(pool.attributes.get("pads", (0, 0, 0, 0)))

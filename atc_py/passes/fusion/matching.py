@@ -30,7 +30,8 @@ class MissError(Exception):
     """A rule does not apply.
 
     Attributes:
-        reason: why, with what was found; it is said when it is asked for.
+        reason: why, with what was found; it is said when it is asked for. `{node}` and `{op}` in a
+            template stand for the node to blame.
         matched: the pattern is there, but a condition is not met.
     """
 
@@ -44,7 +45,11 @@ class MissError(Exception):
     @property
     def reason(self) -> Text:
         template, values = self._said
-        return template() if callable(template) else made_text(template, "", values)
+        if callable(template):
+            return template()
+        blamed = {"node": repr(self.node), "op": self.node.op}
+        shown = {name: text for name, text in blamed.items() if f"{{{name}}}" in template}
+        return made_text(template, "", shown | values)
 
     def __str__(self) -> str:
         return self.reason
@@ -100,7 +105,6 @@ class Match:
                 node,
                 either=_either(ops),
                 value=value.name,
-                op=node.op,
             )
         return self.keep(node)
 
@@ -112,21 +116,20 @@ class Match:
         readers = [each for each in node.output.consumers if not isinstance(each, Return)]
         if len(readers) != 1:
             found = listed_readers(readers)
-            reason = Text(
+            raise MissError(
                 "one {either} must read the result of {op}, found {actual}",
+                node,
                 either=_either(ops),
-                op=node.op,
                 actual=found,
             )
-            raise MissError(reason, node)
         if readers[0].op not in ops:
-            reason = Text(
+            raise MissError(
                 "{either} must read the result of {op}, found {op_2}",
+                readers[0],
                 either=_either(ops),
                 op=node.op,
                 op_2=readers[0].op,
             )
-            raise MissError(reason, readers[0])
         return self.keep(readers[0])
 
     def follows(self, node: Node, *ops: str) -> Node | None:
@@ -151,11 +154,7 @@ class Match:
         found = second if first is value else first if second is value else None
         if found is None:
             raise MissError(
-                "{op} must read %{value} and one more, found {node}",
-                node,
-                op=node.op,
-                value=value.name,
-                node=repr(node),
+                "{op} must read %{value} and one more, found {node}", node, value=value.name
             )
         return found
 
@@ -177,16 +176,9 @@ class Match:
             return float(node.attributes["value"])  # type: ignore[arg-type]  # verified: a float
         number = scalar(self.other(node, value))
         if number is None:
-            raise MissError(
-                "{op} must have a constant of one element, found {node}",
-                node,
-                op=node.op,
-                node=repr(node),
-            )
+            raise MissError("{op} must have a constant of one element, found {node}", node)
         if node.op == "RealDiv" and (number == 0 or node.input(0) is not value):
-            raise MissError(
-                "RealDiv must divide by a constant, found {node}", node, node=repr(node)
-            )
+            raise MissError("RealDiv must divide by a constant, found {node}", node)
         return 1 / number if node.op == "RealDiv" else number
 
     def require(
@@ -246,14 +238,13 @@ class Match:
                 not others,
                 "{op} keeps its dtype (keep-dtype), but {op_2} does not",
                 kept[0],
-                op=kept[0].op,
                 op_2=others[0].op,
             )
         for node in nodes:
             given = controls.custom_of(node) is not None
-            self.require(not given, "customize-dtypes gives the dtypes of {op}", node, op=node.op)
+            self.require(not given, "customize-dtypes gives the dtypes of {op}", node)
             moved = node.op in controls.lists
-            self.require(not moved, "modify-mixlist moves {op} to another list", node, op=node.op)
+            self.require(not moved, "modify-mixlist moves {op} to another list", node)
 
     def columns_of(self, op: str) -> tuple[Column, ...]:
         row = find_operator(op)

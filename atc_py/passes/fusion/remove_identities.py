@@ -12,9 +12,7 @@ class RemoveIdentitiesPass(RewritePass):
         """Remove anchors that keep dims and elements, and slices that reach all forward."""
         node = match.anchor
         if len(node.inputs) != 1 or len(node.outputs) != 1:
-            raise MissError(
-                "one operand and one result are needed, found {node}", node, node=repr(node)
-            )
+            raise MissError("one operand and one result are needed, found {node}", node)
         (source,) = node.present_inputs
         match.require_known_dims(node.output, source)
         if source.type.dims != node.output.type.dims:
