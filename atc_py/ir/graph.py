@@ -98,6 +98,18 @@ class Graph:
         self.nodes.append(node)
         return node
 
+    def restate(
+        self,
+        node: Node,
+        op: str,
+        inputs: Sequence[Value | None],
+        attributes: Mapping[str, AttrValue] | None = None,
+    ) -> None:
+        """Let `node` compute its results as `op` of `inputs`, under the name of a new node."""
+        node.op, node.attributes = op, dict(attributes or {})
+        node.name = self.fresh_name(f"{op}:{node.output.name}")
+        node.set_inputs(inputs)
+
     def remove_nodes(self, dead: Iterable[Node]) -> None:
         """Take `dead` out; no other node, nor the graph's result, may use their outputs.
 
@@ -152,7 +164,7 @@ class Graph:
             CycleError: the graph has a cycle; a ValueError.
         """
         if not self._is_sorted():
-            self.nodes = producers_first(self.nodes, _producers)
+            self.nodes = producers_first(self.nodes, lambda node: node.producers)
 
     def _is_sorted(self) -> bool:
         before: set[Node | None] = {None}
@@ -162,10 +174,6 @@ class Graph:
                     return False
             before.add(node)
         return len(before) == len(self.nodes) + 1
-
-
-def _producers(node: Node) -> list[Node]:
-    return [value.producer for value in node.present_inputs if value.producer is not None]
 
 
 T = TypeVar("T")

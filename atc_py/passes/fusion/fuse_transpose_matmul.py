@@ -35,8 +35,7 @@ class FuseTransposeMatmulPass(RewritePass):
 
 
 def _is_turned(product: Node, place: int) -> bool:
-    value = product.input(place)
-    turn = None if value is None else value.producer
+    turn = product.producer(place)
     if turn is None or turn.op != "TransposeD":
         return False
     perm = turn.attributes["perm"]

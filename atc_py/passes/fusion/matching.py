@@ -113,7 +113,7 @@ class Match:
 
         Where the graph returns the result as well, `become` refuses the match.
         """
-        readers = [each for each in node.output.consumers if not isinstance(each, Return)]
+        readers = node.output.readers
         if len(readers) != 1:
             found = listed_readers(readers)
             raise MissError(
@@ -298,10 +298,7 @@ class Match:
             self.require_kernel(op, last)
         self.require_closed(last)
         self.require_one_precision()
-        last.op = op
-        last.attributes = dict(attributes or {})
-        last.name = self.graph.fresh_name(f"{op}:{last.output.name}")
-        last.set_inputs(inputs)
+        self.graph.restate(last, op, inputs, attributes)
         for node in (last, *survivors):
             node.origins = merged_origins(*self.nodes, *self.borrowed)
         for node in survivors:

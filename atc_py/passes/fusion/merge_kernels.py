@@ -287,8 +287,7 @@ def _fits_pipe(node: Node) -> bool:
     if node.op not in SUMS:
         return True
     kinds = {(operand.type.dims, operand.type.storage) for operand in node.present_inputs}
-    makers = {value.producer.op for value in node.present_inputs if value.producer is not None}
-    return len(kinds) == 1 and "ConcatD" not in makers
+    return len(kinds) == 1 and all(maker.op != "ConcatD" for maker in node.producers)
 
 
 def only_reader(node: Node) -> tuple[str, Node | None]:
@@ -324,8 +323,7 @@ def node_between(launch: Sequence[Node], place: Mapping[Node, int]) -> Node | No
         readers = [reader for value in node.outputs for reader in value.consumers]
         after = [reader for reader in readers if place.get(reader, last + 1) <= last]
         if node.scope:
-            makers = [value.producer for value in node.present_inputs if value.producer is not None]
-            after += [other for other in makers + readers if other.scope == node.scope]
+            after += [other for other in node.producers + readers if other.scope == node.scope]
         if not inside.isdisjoint(after):
             return node
         waiting += [other for other in dict.fromkeys(after) if other not in reached]
@@ -345,8 +343,7 @@ def put_launches_in_order(graph: Graph) -> None:
     launch_of = {node: launch for launch in launches for node in launch}
 
     def needs(launch: tuple[Node, ...]) -> list[tuple[Node, ...]]:
-        makers = [value.producer for node in launch for value in node.present_inputs]
-        needed = dict.fromkeys(launch_of[maker] for maker in makers if maker is not None)
+        needed = dict.fromkeys(launch_of[maker] for node in launch for maker in node.producers)
         needed.pop(launch, None)
         return [*needed]
 
