@@ -114,7 +114,6 @@ def range_of(soc: Soc, fit: Fit | None = None) -> tuple[float, float]:
 
 
 def case_seconds(launch: LaunchGroup, soc: Soc, case: Case) -> float:
-    """The time of a kernel in one case, with its launch."""
     return _timed_pipes(launch, soc, case)[0]
 
 

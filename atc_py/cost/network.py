@@ -197,12 +197,9 @@ class NetworkCost(Result, frozen=True):
 def network_cost(
     model: OmModel, fit: Fit | None = None, cores: Mapping[str, int] | None = None
 ) -> NetworkCost:
-    """Estimate every kernel of a model for its own SoC.
+    """Estimate every kernel of a model for its own SoC, perhaps with refitted factors.
 
-    Args:
-        model: the model.
-        fit: refitted factors.
-        cores: that launches run on at most, by the name of a node, where that is known.
+    `cores` are those that launches run on at most, by the name of a node, where that is known.
     """
     soc = find_soc(model.soc)
     placed = launches_of(model)

@@ -151,17 +151,13 @@ class Graph:
         return list(dict.fromkeys(used))
 
     def values(self) -> list[Value]:
-        """Inputs, constants in use and outputs of nodes."""
         made = [value for node in self.nodes for value in node.outputs]
         return [*self.inputs, *self.constants(), *made]
 
     def sort(self) -> None:
         """Put producers before consumers and else keep the order; new nodes move to their users.
 
-        Most passes leave them in order, which one look at each node finds.
-
-        Raises:
-            CycleError: the graph has a cycle; a ValueError.
+        Most passes leave them in order, which one look at each node finds. A cycle is a CycleError.
         """
         if not self._is_sorted():
             self.nodes = producers_first(self.nodes, lambda node: node.producers)
@@ -188,15 +184,10 @@ class CycleError(ValueError, Generic[T]):
 
 
 def producers_first(items: Iterable[T], needs: Callable[[T], Iterable[T]]) -> list[T]:
-    """`items`, and what they need, each once and after everything that it needs.
+    """`items`, and what they need, each once and after everything that it needs; else CycleError.
 
     Items keep their order where they can; one that comes too late moves to just before its first
     user. It does not recurse, so chains may be of any length.
-
-    `needs` gives what must come before an item.
-
-    Raises:
-        CycleError: items need each other in a circle.
     """
     done: set[T] = set()
     ordered: list[T] = []
@@ -243,9 +234,8 @@ def launch_positions(nodes: Sequence[Scoped]) -> dict[int, list[int]]:
     after all producers. The placement proof and the simulator derive it on their own, so that they
     can find a mistake here.
 
-    Returns:
-        The position of each launch's last node, ascending, with the positions of all its nodes in
-        order. Views are among them: a launch of nothing but views launches nothing.
+    The position of each launch's last node, ascending, with those of all its nodes in order. Views
+    are among them: a launch of nothing but views launches nothing.
     """
     ends = {node.scope: position for position, node in enumerate(nodes) if node.scope}
     launches: dict[int, list[int]] = {}

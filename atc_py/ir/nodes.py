@@ -81,7 +81,6 @@ class Value:
 
     @property
     def uses(self) -> tuple[_Use, ...]:
-        """List (user, input position) of every use; the graph's `Return` node is a user, too."""
         held = self._uses
         if held is None:
             return ()
@@ -133,7 +132,6 @@ class Value:
 
     @property
     def readers(self) -> list[Node]:
-        """The consumers without the graph's `Return` node."""
         return [node for node in self.consumers if not isinstance(node, Return)]
 
     def replace_by(self, other: Value) -> None:

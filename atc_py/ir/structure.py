@@ -69,7 +69,6 @@ def check_names(graph: Graph) -> Iterator[Finding]:
 
 
 def check_producers(graph: Graph) -> Iterator[Finding]:
-    """Yield values with a wrong producer; inputs and constants must have none."""
     for value in graph.inputs:
         if value.producer is not None:
             text = Text("%{value} is its output and an input of the graph")
@@ -88,7 +87,6 @@ def check_producers(graph: Graph) -> Iterator[Finding]:
 
 
 def check_uses(graph: Graph) -> Iterator[Finding]:
-    """Yield contradictions between inputs of nodes and recorded uses of values."""
     for value, uses in _uses_by_inputs(graph).items():
         recorded = dict.fromkeys(value.uses)
         for node, position in recorded:

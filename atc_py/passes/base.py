@@ -61,7 +61,6 @@ class Fusions(msgspec.Struct):
     passes: dict[str, PassFusions] = msgspec.field(default_factory=dict)
 
     def of(self, name: str) -> PassFusions:
-        """The record of the pass called `name`."""
         return self.passes.setdefault(name, PassFusions())
 
 

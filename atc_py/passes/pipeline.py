@@ -509,22 +509,14 @@ ROWS_BY_CLASS = {row.class_name: row for row in PIPELINE}
 
 
 def check_names(disabled: Iterable[str]) -> None:
-    """Check names that a user wants switched off, ours or ATC's, by the pipeline.
-
-    Raises:
-        AtcError: UNKNOWN_PASS or REQUIRED_PASS.
-    """
+    """Refuse names, ours or ATC's, of no pass, and of passes that cannot be switched off."""
     for name, row in zip(sorted(disabled), find_passes(sorted(disabled)), strict=True):
         if not row.optional:
             raise REQUIRED_PASS.error(Text("{name} cannot be switched off", name=name))
 
 
 def find_passes(names: Iterable[str]) -> list[PassRow]:
-    """The passes of the pipeline that have `names`, ours or ATC's.
-
-    Raises:
-        AtcError: UNKNOWN_PASS.
-    """
+    """The passes of the pipeline that have `names`, ours or ATC's; UNKNOWN_PASS for others."""
     by_name = rows_by_name()
     rows = []
     for name in names:
@@ -539,5 +531,4 @@ def find_passes(names: Iterable[str]) -> list[PassRow]:
 
 
 def rows_by_name() -> dict[str, PassRow]:
-    """Passes by their names, ours and ATC's."""
     return {name: row for row in PIPELINE for name in (row.name, *row.atc_names)}

@@ -46,7 +46,6 @@ class Layout(Enum):
 
     @property
     def words(self) -> str:
-        """The storage formats, for tables."""
         return _WORDS[self]
 
 

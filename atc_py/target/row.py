@@ -131,7 +131,6 @@ class TargetOp(msgspec.Struct, frozen=True):
 
     @property
     def launches_kernel(self) -> bool:
-        """False for operators that only rename or reshape."""
         return self.unit is not Unit.LOCAL
 
     @property
@@ -203,11 +202,9 @@ class TargetOp(msgspec.Struct, frozen=True):
         return tuple(position for position, row in operands if row and row.value_depend)
 
     def input_at(self, position: int) -> Operand | None:
-        """The operand that input `position` belongs to, or None when there are fewer."""
         return _operand_at(self.inputs, position)
 
     def output_at(self, position: int) -> Operand | None:
-        """The operand that output `position` belongs to, or None when there are fewer."""
         return _operand_at(self.outputs, position)
 
 

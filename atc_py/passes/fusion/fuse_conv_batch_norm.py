@@ -26,7 +26,6 @@ class FuseConvBatchNormPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the normalization back to the convolution."""
         norm = match.anchor
         conv = match.producer(norm.input(0), *CONVOLUTIONS)
         known = not match.only_atc or conv.op != "Conv3DTransposeD"

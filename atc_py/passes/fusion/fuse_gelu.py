@@ -18,7 +18,6 @@ class FuseGeluPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from Erf or Tanh: back to x, and on to the product with x and 1 / 2."""
         is_erf = match.anchor.op == "Erf"
         node = match.producer(match.anchor.input(0), *_SCALES)
         x = _scaled_by(match, node, 1 / sqrt(2)) if is_erf else _tanh_of(match)

@@ -12,7 +12,6 @@ class FuseHardSwishPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the bounded part to the product."""
         gate = match.anchor
         if gate.op == "HardSigmoid":
             alpha, beta = (float(gate.attributes[name]) for name in ("alpha", "beta"))  # type: ignore[arg-type]  # verified: floats

@@ -20,7 +20,6 @@ class FuseLayerNormPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the square root: back to the input, and on to the last addition."""
         root = root_of(match)
         shifted = match.producer(match.source_of(root.squared), "Sub")
         x = match.source_of(shifted.input(0))

@@ -135,7 +135,6 @@ class FuseMaskedSoftmaxPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the softmax back to the scores."""
         softmax = match.anchor
         _require_last_axis(softmax)
         scores, mask = _masked(match, match.producer(softmax.input(0), "SelectV2", "Add"))

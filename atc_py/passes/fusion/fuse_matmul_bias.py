@@ -15,7 +15,6 @@ class FuseMatmulBiasPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the addition back to the product."""
         bias, product, reshape = _operands(match)
         _check(match, bias, product)
         add = match.anchor

@@ -14,7 +14,6 @@ class FuseRmsNormPass(RewritePass):
     """x / sqrt(mean(x^2) + epsilon) * gamma = RmsNorm(x, gamma), sums in float32, rounded once."""
 
     def rewrite(self, match: Match) -> None:
-        """Match from the square root."""
         root = root_of(match)
         quotient, divided = quotient_of(match)
         x = match.source_of(divided)

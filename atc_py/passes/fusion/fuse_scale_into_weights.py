@@ -26,7 +26,6 @@ class FuseScaleIntoWeightsPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the factor back to the layer."""
         scale = match.anchor
         inverse = scale.op == "RealDiv"
         computed = next((value for value in scale.present_inputs if value.const is None), None)

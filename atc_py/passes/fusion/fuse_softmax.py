@@ -17,7 +17,6 @@ class FuseSoftmaxPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the sum: back to the input, and on to the quotient."""
         axes = _one_kept_axis(match.anchor)
         power = match.producer(match.source_of(match.anchor.input(0)), "Exp")
         found = {name: power.attributes.get(name, value) for name, value in _NATURAL.items()}

@@ -17,7 +17,6 @@ class FuseTransposeMatmulPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the product to either operand."""
         product = match.anchor
         found = [place for place in (0, 1) if _is_turned(product, place)]
         if not found:

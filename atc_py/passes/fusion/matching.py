@@ -286,13 +286,9 @@ class Match:
         attributes: Mapping[str, AttrValue] | None = None,
         survivors: Sequence[Node] = (),
     ) -> Node:
-        """Make `last` the node that computes the result of the whole match.
+        """Make `last` the node that computes the result of the whole match, or miss.
 
         All others go but `survivors`, which come from all origins of the match as `last` does.
-
-        Raises:
-            MissError: something else reads what is inside, precision differs between nodes, or the
-                SoC has no kernel of `op`.
         """
         if op not in {node.op for node in self.nodes} and not is_view(op):
             self.require_kernel(op, last)
@@ -312,11 +308,7 @@ class Match:
     def redirect(
         self, op: str, inputs: Sequence[Value | None], attributes: Mapping[str, AttrValue]
     ) -> None:
-        """Make the anchor compute its result as `op` of `inputs`; remove unread nodes.
-
-        Raises:
-            MissError: precision differs between nodes.
-        """
+        """Make the anchor compute its result as `op` of `inputs`; remove unread nodes."""
         self.require_one_precision()
         node = self.anchor
         if node.op != op:
@@ -326,11 +318,7 @@ class Match:
         self._bury_idle(self.nodes[1:], self.anchor)
 
     def pass_through(self, source: Value) -> None:
-        """Make all readers of the anchor's result read `source`; remove unread nodes.
-
-        Raises:
-            MissError: the result is a model output, or precision differs between nodes.
-        """
+        """Make all readers of the anchor's result read `source`; remove unread nodes."""
         node = self.anchor
         kept = node.output.is_output
         self.require(not kept, "%{output} is an output of the model", output=node.output.name)

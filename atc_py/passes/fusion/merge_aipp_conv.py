@@ -33,7 +33,6 @@ class MergeAippConvPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Give every Aipp the scope of its convolution; returns how many there are."""
         if context.soc.isa not in _TAKEN_BY:
             return 0
         record = context.fusions.of(self.row.name)

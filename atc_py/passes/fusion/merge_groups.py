@@ -31,7 +31,6 @@ class MergeGroupsPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Give every group a scope; returns how many groups there are."""
         if not context.soc.vector_fusion:
             return 0
         groups = _Groups(graph, context.soc)

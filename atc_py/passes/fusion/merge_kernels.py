@@ -52,7 +52,6 @@ class MergePass(Pass):
     repeats: ClassVar[bool] = False  # whether parts of a head's result are seen with its own dims
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Give every chain a scope; returns how many chains there are."""
         record = context.fusions.of(self.row.name)
         scope = max((node.scope for node in graph.nodes), default=0)
         first = scope
@@ -332,7 +331,6 @@ def node_between(launch: Sequence[Node], place: Mapping[Node, int]) -> Node | No
 
 
 def between_text(node: Node) -> Text:
-    """The reason why nodes do not share a launch between which `node` must run."""
     text = Text("{node} reads a part of the launch, and another part reads it")
     return text.with_values(node=repr(node))
 

@@ -9,7 +9,6 @@ class RemoveIdentitiesPass(RewritePass):
     """Removal of identities: ConcatD of one operand, ExpandD, slices and Pads of all."""
 
     def rewrite(self, match: Match) -> None:
-        """Remove anchors that keep dims and elements, and slices that reach all forward."""
         node = match.anchor
         if len(node.inputs) != 1 or len(node.outputs) != 1:
             raise MissError("one operand and one result are needed, found {node}", node)

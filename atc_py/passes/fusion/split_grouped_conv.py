@@ -108,7 +108,6 @@ class _Cutter(msgspec.Struct, frozen=True):
 
 
 def _slice(array: Array, *, axis: int, start: int, dim: int) -> Array:
-    """`dim` elements from `start` on along `axis`."""
     index = (slice(None),) * axis + (slice(start, start + dim),)
     return array[index]
 

@@ -35,11 +35,7 @@ def channels_axis(match: Match, layer: Node) -> int:
 
 
 def channel_constant(match: Match, node: Node, layer: Node) -> ConstData:
-    """The constant operand of `node` with one element or one per output channel.
-
-    Raises:
-        MissError: there is none, or its elements are along other axes.
-    """
+    """The constant operand of `node` with one element or one per output channel."""
     constants = [value for value in node.present_inputs if value.const is not None]
     if len(constants) != 1 or constants[0].const is None:
         raise MissError("one operand of {op} must be constant, found {node}", node)

@@ -98,7 +98,6 @@ class AssignPrecisionPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Type every node; returns the number of casts inserted."""
         return _Assignment(graph, context).run()
 
 
@@ -123,7 +122,6 @@ class _Assignment:
         self._sink = Sink()
 
     def run(self) -> int:
-        """Type all nodes, then give the outputs their dtypes."""
         for value in self._graph.inputs:
             if value.name in self._controls.fp16_inputs:
                 value.type = value.type.with_dtype(DType.FLOAT16)
@@ -246,7 +244,6 @@ class _Assignment:
         self._record(node, rule, origin)
 
     def _origins(self, node: Node) -> _Sides:
-        """The model's own dtypes of the node's inputs and outputs."""
         inputs = tuple([self._origin.get(v, v.type.dtype) if v else None for v in node.inputs])
         return self._shared((inputs, tuple([self._origin[value] for value in node.outputs])))
 

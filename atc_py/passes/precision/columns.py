@@ -105,7 +105,6 @@ def choose_column(
 
 
 def offered_columns(node: Node, row: TargetOp, soc: Soc) -> tuple[Choice, ...]:
-    """Engine and dtype columns that `soc` has for `node`, preferred first."""
     within = broken_limit(node, row) is None
     return _offered(row, soc, within, (len(node.inputs), len(node.outputs)))
 
@@ -149,7 +148,6 @@ def _is_offered(
 
 
 def broken_limit(node: Node, row: TargetOp) -> Limit | Values | None:
-    """The first limit of the AI Core kernel that the node's attributes break, or None."""
     for limit in row.limits:
         if not _within(node, limit):
             return limit

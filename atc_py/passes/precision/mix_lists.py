@@ -179,7 +179,6 @@ _BLACK = {
 
 
 def default_list(op: str, family: SocFamily) -> MixList:
-    """The list that operator `op` is on when no user moved it."""
     if op in _WHITE.get(family, CUBE_LIST):
         return MixList.WHITE
     return MixList.BLACK if op in _BLACK.get(family, _REVERSED) else MixList.GRAY
@@ -205,11 +204,6 @@ class Move(msgspec.Struct, frozen=True):
 
 
 def read_moves(document: Any, place: Place) -> dict[str, Move]:
-    """The moves of a file by operator.
-
-    Raises:
-        AtcError: BAD_CONTROL_FILE for another form, or for moves that contradict each other.
-    """
     entries: dict[str, set[tuple[str, MixList]]] = {}
     for change, which, op in _entries(document, place):
         entries.setdefault(op, set()).add((change, which))

@@ -37,7 +37,6 @@ class PoolOnInt8Pass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Rewrite every average pool of int8; returns how many there were."""
         pools = [node for node in graph.nodes if node.op == "AvgPoolV2" and _is_int8(node)]
         for pool in pools:
             _take_border(graph, pool)
