@@ -78,12 +78,8 @@ class Estimate(msgspec.Struct, frozen=True):
         return self.limiter in {"cube", "vector", "aicpu"}
 
 
-def estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None = None) -> Estimate:
-    return _estimate(launch, soc, fit)
-
-
 @lru_cache(maxsize=8192)
-def _estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None) -> Estimate:
+def estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None = None) -> Estimate:
     expected = expected_case(soc, None if fit is None else fit.factors)
     likely, pipes = _timed_pipes(launch, soc, expected)
     limit = physical_limit(launch, soc)

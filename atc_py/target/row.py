@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from atc_py.target.kernels import Kernels, Pair
-from atc_py.target.layouts import Layout, layout_of_family
+from atc_py.target.layouts import LAYOUTS, Layout
 from atc_py.target.soc import Resource, Soc, SocFamily
 from atc_py.tensor.dtypes import DType
 
@@ -127,7 +127,7 @@ class TargetOp(msgspec.Struct, frozen=True):
     @property
     def layout(self) -> Layout:
         """Storage formats that its AI Core kernel takes."""
-        return self.takes or layout_of_family(self.family)
+        return self.takes or LAYOUTS.get(self.family, Layout.ROWS)
 
     @property
     def launches_kernel(self) -> bool:

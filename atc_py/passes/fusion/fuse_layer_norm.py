@@ -3,8 +3,7 @@
 from atc_py.ir import Node, Value
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.passes.fusion.norm_pattern import (
-    addend_of,
-    factor_of,
+    constant_operand,
     first_axis,
     parameter,
     quotient_of,
@@ -28,8 +27,8 @@ class FuseLayerNormPass(RewritePass):
         quotient, divided = quotient_of(match)
         if divided is not shifted.output:
             _require_same_difference(match, divided, shifted)
-        gamma, last = factor_of(match, match.ahead(quotient))
-        beta, last = addend_of(match, last) if gamma is not None else (None, last)
+        gamma, last = constant_operand(match, match.ahead(quotient), "Mul")
+        beta, last = constant_operand(match, last, "Add") if gamma is not None else (None, last)
         axis = first_axis(match, x, last, root.axes)
         attributes = {
             "begin_norm_axis": axis,

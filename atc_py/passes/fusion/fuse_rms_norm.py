@@ -2,7 +2,7 @@
 
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.passes.fusion.norm_pattern import (
-    factor_of,
+    constant_operand,
     first_axis,
     parameter,
     quotient_of,
@@ -21,7 +21,7 @@ class FuseRmsNormPass(RewritePass):
             raise MissError(
                 "what is squared must be divided, found %{divided}", quotient, divided=divided.name
             )
-        gamma, last = factor_of(match, match.ahead(quotient))
+        gamma, last = constant_operand(match, match.ahead(quotient), "Mul")
         axis = first_axis(match, x, last, root.axes)
         scale = parameter(match, x, gamma, axis, 1.0)
         match.become(last, "RmsNorm", [x, scale], {"epsilon": root.epsilon})

@@ -65,18 +65,8 @@ def quotient_of(match: Match) -> tuple[Node, Value]:
     return product, match.other(product, inverse.output)
 
 
-def factor_of(match: Match, node: Node) -> tuple[Value | None, Node]:
-    """The constant that multiplies the result, if any, and the last node so far."""
-    return _constant_operand(match, node, "Mul")
-
-
-def addend_of(match: Match, node: Node) -> tuple[Value | None, Node]:
-    """The constant that is added to the result, if one is, and the last node so far."""
-    return _constant_operand(match, node, "Add")
-
-
-def _constant_operand(match: Match, node: Node, op: str) -> tuple[Value | None, Node]:
-    """The constant of the `op` that follows `node`, which then is the last node so far."""
+def constant_operand(match: Match, node: Node, op: str) -> tuple[Value | None, Node]:
+    """The constant of the `op` that follows `node`, if one does, and the last node so far."""
     reader = match.follows(node, op)
     if reader is None:
         return None, node

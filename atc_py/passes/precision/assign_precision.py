@@ -210,16 +210,7 @@ class _Assignment:
             yield from requests(mode, tensors)
 
     def _choose(self, node: Node, row: TargetOp, request: DtypeRequest) -> Choice | None:
-        soc = self._context.soc
-        wanted = (request.inputs, request.outputs)
-        choice = choose_column(
-            node,
-            row,
-            soc,
-            wanted,
-            falls=request.falls,
-            must=(request.exact_inputs, request.exact_outputs),
-        )
+        choice = choose_column(node, row, self._context.soc, request)
         if choice is None or not request.short:
             return choice
         present = [d for v, d in zip(node.inputs, choice.inputs, strict=True) if v is not None]

@@ -56,12 +56,12 @@ def refusal_of(
     given = [d for v, d in zip(node.inputs, request.inputs, strict=True) if v is not None]
     wanted = ", ".join(sorted({dtype.value for dtype in (*given, *request.outputs)}))
     lack = Text("{op} has no kernel for {wanted}", op=node.op, wanted=wanted)
-    elsewhere = [other for other in socs() if _meets(node, row, other, request)]
+    elsewhere = [other for other in socs() if choose_column(node, row, other, request)]
     modes = [
         mode.value
         for mode in PrecisionMode
         if tensors is not None
-        and any(_meets(node, row, soc, other) for other in requests(mode, tensors))
+        and any(choose_column(node, row, soc, other) for other in requests(mode, tensors))
     ]
     rule = request.rule.partition(":")[0] if modes else ""
     return Refusal(
@@ -72,11 +72,6 @@ def refusal_of(
         soc.name if elsewhere else "",
         rule,
     )
-
-
-def _meets(node: Node, row: TargetOp, soc: Soc, request: DtypeRequest) -> bool:
-    wanted, must = (request.inputs, request.outputs), (request.exact_inputs, request.exact_outputs)
-    return choose_column(node, row, soc, wanted, falls=request.falls, must=must) is not None
 
 
 def _there(node: Node, row: TargetOp, soc: Soc, request: DtypeRequest) -> Text:
