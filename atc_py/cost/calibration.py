@@ -102,10 +102,10 @@ class FactorModel:
         for launches in samples:
             begin.append(len(first))
             for launch, count in Counter(launches).items():
-                memory, share = memory_of(launch, soc, case), shares_of(launch, soc)
+                memory, names = memory_of(launch, soc, case), shares_of(launch, soc)
                 first.append(len(ways))
                 for busy in dict.fromkeys(ways_of(launch, soc, case, memory)):
-                    shares.append([_FREE.index(share.cube), _FREE.index(share.l2)])
+                    shares.append([_FREE.index(name) for name in names])
                     ways.append([*structs.astuple(busy), memory.gm_read, memory.gm_write])
                 waits.append(waiting(launch, soc, case.factors))
                 counts.append(count)

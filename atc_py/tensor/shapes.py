@@ -56,18 +56,7 @@ def normalize_axis(axis: int, rank: int) -> int:
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
     """The common shape of `shapes` by ONNX's multidirectional (numpy's) rule, or ValueError."""
-    rank = max((len(shape) for shape in shapes), default=0)
-    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
-    return tuple(_broadcast_fixed(dims, shapes) for dims in zip(*padded, strict=True))
-
-
-def _broadcast_fixed(dims: tuple[int, ...], shapes: tuple[Shape, ...]) -> int:
-    """The one dim other than 1 among `dims`, or 1."""
-    wide = {dim for dim in dims if dim != 1}
-    if len(wide) > 1:
-        listed = " and ".join(format_shape(shape) for shape in shapes)
-        raise ValueError(Text("shapes {listed} do not broadcast", listed=listed))
-    return wide.pop() if wide else 1
+    return closed_shape(broadcast_dims(*shapes))
 
 
 def broadcast_dims(*shapes: Dims) -> Dims:

@@ -25,16 +25,10 @@ class FusePadPoolPass(RewritePass):
         added = borders(match)
         found = float(pad.attributes.get("constant_values", 0.0))  # type: ignore[arg-type]  # verified: a float
         own = numbers_of(pool.attributes.get("pads", (0, 0, 0, 0)))
-        for name, wanted in (("ceil_mode", False), ("global_pooling", False)):
+        for name in ("ceil_mode", "global_pooling"):
             value = pool.attributes.get(name, False)
-            match.require(
-                value == wanted,
-                "{name} must be {known}, found {node}",
-                pool,
-                name=name,
-                known=wanted,
-                node=value,
-            )
+            text = "{name} must be {known}, found {node}"
+            match.require(not value, text, pool, name=name, known=False, node=value)
         extra: dict[str, AttrValue] = {}
         if pool.op == "MaxPoolV3":
             match.require(
