@@ -104,7 +104,7 @@ def test_page_adds_one_file_of_each_kind_and_no_more() -> None:
         functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
         (call,) = (ast.unparse(each) for node in functions for each in node.decorator_list)
         assert call.startswith(f"{decorator}(")
-    assert CODE["atc_py/target/rows/mish.py"].count("TargetOp(") == 1
+    assert CODE["atc_py/target/rows/mish.py"].count("operator(") == 1
 
 
 def test_operator_is_not_there_without_the_page() -> None:

@@ -79,11 +79,8 @@ class Calibration:
 class FactorModel:
     """The estimate of each sample, kernels that were measured together, by the free factors.
 
-    Args:
-        samples: kernels of each sample: one alone, or those of a whole network.
-        seconds: measured time of each.
-        soc: the SoC.
-        run: whether a sample is a run, with its overhead; of all samples, or one by one.
+    A sample is one kernel alone or those of a whole network, with its time in `seconds`. `run` says
+    whether it has the overhead of a run, for all samples or one by one.
     """
 
     def __init__(
@@ -105,10 +102,10 @@ class FactorModel:
         for launches in samples:
             begin.append(len(first))
             for launch, count in Counter(launches).items():
-                memory, share = memory_of(launch, soc, case), shares_of(launch, soc)
+                memory, names = memory_of(launch, soc, case), shares_of(launch, soc)
                 first.append(len(ways))
                 for busy in dict.fromkeys(ways_of(launch, soc, case, memory)):
-                    shares.append([_FREE.index(share.cube), _FREE.index(share.l2)])
+                    shares.append([_FREE.index(name) for name in names])
                     ways.append([*structs.astuple(busy), memory.gm_read, memory.gm_write])
                 waits.append(waiting(launch, soc, case.factors))
                 counts.append(count)
@@ -205,7 +202,6 @@ def _rms(errors: NDArray[np.float64]) -> float:
 def _residuals(
     model: FactorModel, builtin: NDArray[np.float64], logs: NDArray[np.float64], pull: float
 ) -> NDArray[np.float64]:
-    """The residuals to square: errors, and the pull toward the built-in factors."""
     return np.concatenate([model.errors(logs), pull * (logs - builtin)])
 
 
@@ -247,11 +243,6 @@ def _search(
 
 
 def save_fit(path: Path, done: Calibration) -> None:
-    """Write the factors to a file that `load_fit` reads.
-
-    Raises:
-        AtcError: the file cannot be written.
-    """
     text = json.dumps(
         {
             "format": _FORMAT, "version": _VERSION, "soc": done.soc, "measurements": done.count,
@@ -264,11 +255,7 @@ def save_fit(path: Path, done: Calibration) -> None:
 
 
 def load_fit(path: Path) -> tuple[str, Fit]:
-    """The SoC and the factors in a file of `save_fit`.
-
-    Raises:
-        AtcError: as `atc_py.system.input_files.read_text` does; BAD_FACTORS for another file.
-    """
+    """The SoC and the factors in a file of `save_fit`; BAD_FACTORS for another file."""
     text = read_text(path, _MOST_BYTES)
     try:
         document: Any = json.loads(text)

@@ -50,20 +50,13 @@ class Busy(msgspec.Struct, frozen=True):
     fixp: float = 0.0  # results of the cube on their way to memory
 
 
-class Shares(msgspec.Struct, frozen=True):
-    """Names of the factors that a kernel's cube and its transfers have."""
-
-    cube: str
-    l2: str
-
-
-def shares_of(launch: LaunchGroup, soc: Soc) -> Shares:
-    """The factors of a kernel, by what it is built around."""
+def shares_of(launch: LaunchGroup, soc: Soc) -> tuple[str, str]:
+    """The names of the factors of a kernel's cube and of its transfers, by what it is built around."""
     for operation in launch.operations:
         if work_on(operation, soc).product is not None:
-            return Shares("depthwise" if _is_depthwise(operation) else "cube", "l2_cube")
+            return "depthwise" if _is_depthwise(operation) else "cube", "l2_cube"
     moves = all(operation.row.unit is Unit.MOVE for operation in launch.operations)
-    return Shares("cube", "l2_moves" if moves else "l2_vector")
+    return "cube", "l2_moves" if moves else "l2_vector"
 
 
 def _is_depthwise(operation: Operation) -> bool:
@@ -74,10 +67,10 @@ def _is_depthwise(operation: Operation) -> bool:
     return operation.row.name == "DepthwiseConv2D" or 1 < groups == data.shape[1]
 
 
-def pipes_at(busy: Busy, memory: Memory, factors: Factors, shares: Shares) -> Pipes:
-    l2 = getattr(factors, shares.l2)
+def _pipes_at(busy: Busy, memory: Memory, factors: Factors, shares: tuple[str, str]) -> Pipes:
+    cube, l2 = (getattr(factors, name) for name in shares)
     return Pipes(
-        cube=busy.cube / getattr(factors, shares.cube),
+        cube=busy.cube / cube,
         vector=busy.vector / factors.vector + busy.rows / factors.rows,
         mte1=busy.mte1,
         mte2=max(memory.gm_read / factors.bandwidth, busy.read / l2),
@@ -100,7 +93,7 @@ def pipes_of(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes
     """Busy times of the pipes in one case, with the split over cores that takes least."""
     shares = shares_of(launch, soc)
     found = (
-        pipes_at(busy, memory, case.factors, shares) for busy in ways_of(launch, soc, case, memory)
+        _pipes_at(busy, memory, case.factors, shares) for busy in ways_of(launch, soc, case, memory)
     )
     return min(found, key=lambda pipes: elapsed(pipes, case))
 
@@ -176,8 +169,11 @@ def _vector_kernel(launch: LaunchGroup, soc: Soc, memory: Memory) -> Busy:
     for operation in launch.operations:
         passes = work_on(operation, soc).passes
         if passes is not None:
-            cycles[_in_rows(operation)] += _repeats(passes, cores) * passes.count
-    into, out = (_part(count, soc.aicores) for count in (memory.read, memory.written))
+            cycles[operation.row.family in ROWS_FAMILIES] += _repeats(passes, cores) * passes.count
+    into, out = (  # of the core that has most
+        max(nbytes / soc.aicores, min(nbytes, _TRANSFER))
+        for nbytes in (memory.read, memory.written)
+    )
     hertz = soc.mhz * 1e6
     return Busy(
         vector=cycles[False] / hertz,
@@ -185,15 +181,6 @@ def _vector_kernel(launch: LaunchGroup, soc: Soc, memory: Memory) -> Busy:
         read=into / memory.port_in,
         written=out / memory.port_out,
     )
-
-
-def _in_rows(operation: Operation) -> bool:
-    return operation.row.family in ROWS_FAMILIES
-
-
-def _part(nbytes: int, cores: int) -> float:
-    """Bytes of the core that has most."""
-    return max(nbytes / cores, min(nbytes, _TRANSFER))
 
 
 def _repeats(passes: Passes, cores: int) -> int:
@@ -219,7 +206,8 @@ class _Kernel(msgspec.Struct, frozen=True):
         depth = self._depth(product)
         cycles = float(product.steps * batch * rows * columns * depth)
         if product.dtype.bits == _WORD:
-            cycles *= self.case.float32_passes / (2 if self._is_hf32 else 1)
+            halved = any(rounds_to_hf32(dict(each.attributes)) for each in self.launch.operations)
+            cycles *= self.case.float32_passes / (2 if halved else 1)
         cube = cycles / hertz
         share = (batch, min(product.m, rows * _SIDE), min(product.n, columns * _SIDE))
         elements = product.steps * share[0] * share[1] * share[2]
@@ -231,10 +219,6 @@ class _Kernel(msgspec.Struct, frozen=True):
             read = into / self.memory.port_in
             mte1 = loads * self._to_l0(product, (rows, columns), tile) / hertz
             yield Busy(cube, vector, rows_after, mte1, read, written, fixp)
-
-    @property
-    def _is_hf32(self) -> bool:
-        return any(rounds_to_hf32(dict(each.attributes)) for each in self.launch.operations)
 
     def _depth(self, product: MatrixProduct) -> int:
         """Blocks along the axis summed over; channels of a convolution are padded."""
@@ -283,24 +267,20 @@ class _Kernel(msgspec.Struct, frozen=True):
         rates, hertz = rates_of(self.soc), self.soc.mhz * 1e6
         cycles = {False: 0.0, True: 0.0}
         fixed = _beside_vector(self.launch, self.soc)
+        whole = product.steps * product.batch * product.m * product.n
         for operation in self.launch.operations:
             passes = work_on(operation, self.soc).passes
             if passes is not None and operation not in fixed:
-                part = _passes_part(passes, elements, product)
+                # It has as large a part of its elements on a core as the product has.
+                part = max(elements, passes.elements * elements / max(1, whole))
                 repeats = ceil(part * passes.itemsize / _REPEAT) * passes.count
-                cycles[_in_rows(operation)] += repeats
+                cycles[operation.row.family in ROWS_FAMILIES] += repeats
         moved = elements * _SUM / rates.l0c_ub
         vector = cycles[False] if rates.split else cycles[False] + moved
         fixp = moved if rates.split else 0.0
         result = self.launch.operations[-1].outputs[0].dtype.bits / 8
         out = max(elements * result, self.memory.written / self.soc.aicores)
         return vector / hertz, cycles[True] / hertz, fixp / hertz, out
-
-
-def _passes_part(passes: Passes, elements: int, product: MatrixProduct) -> float:
-    # What follows the product has as large a part of its elements on a core as the product has.
-    whole = product.steps * product.batch * product.m * product.n
-    return max(elements, passes.elements * elements / max(1, whole))
 
 
 def _shares(product: MatrixProduct, cores: int) -> Iterable[tuple[int, int, int]]:

@@ -78,15 +78,11 @@ class Estimate(msgspec.Struct, frozen=True):
         return self.limiter in {"cube", "vector", "aicpu"}
 
 
-def estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None = None) -> Estimate:
-    return _estimate(launch, soc, fit)
-
-
 @lru_cache(maxsize=8192)
-def _estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None) -> Estimate:
+def estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None = None) -> Estimate:
     expected = expected_case(soc, None if fit is None else fit.factors)
-    likely, pipes = _timed_pipes(launch, soc, expected)
-    limit = physical_limit(launch, soc)
+    likely, pipes = timed_pipes(launch, soc, expected)
+    limit = _physical_limit(launch, soc)
     low, high = range_of(soc, fit)
     if launch.engine is KernelEngine.AICPU:
         low, high = _GUESSED, 1 / _GUESSED
@@ -97,10 +93,13 @@ def _estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None) -> Estimate:
     if launch.engine is KernelEngine.AICORE:
         overhead, cores = factors.launch + waiting(launch, soc, factors), _cores(launch, soc)
         bound = "launch" if pipes.longest <= overhead else _busiest(pipes)
+    products = (work_of(operation).product for operation in launch.operations)
+    passes = (work_on(operation, soc).passes for operation in launch.operations)
     return Estimate(
         low=max(likely * low, limit), expected=likely, high=likely * high, pipes=pipes, overhead=overhead, bound=bound,
-        cores=cores, macs=_macs(launch),
-        vector_elements=_vector_elements(launch, soc), read=memory.read, written=memory.written,
+        cores=cores, macs=sum(product.macs for product in products if product is not None),
+        vector_elements=sum(each.elements for each in passes if each is not None),
+        read=memory.read, written=memory.written,
         limit=limit,
     )  # fmt: skip
 
@@ -113,12 +112,8 @@ def range_of(soc: Soc, fit: Fit | None = None) -> tuple[float, float]:
     return evidence.low, evidence.high
 
 
-def case_seconds(launch: LaunchGroup, soc: Soc, case: Case) -> float:
-    """The time of a kernel in one case, with its launch."""
-    return _timed_pipes(launch, soc, case)[0]
-
-
-def _timed_pipes(launch: LaunchGroup, soc: Soc, case: Case) -> tuple[float, Pipes]:
+def timed_pipes(launch: LaunchGroup, soc: Soc, case: Case) -> tuple[float, Pipes]:
+    """The time of a kernel in one case, with its launch, and that of its pipes."""
     if launch.engine is KernelEngine.AICPU:
         return _aicpu_seconds(launch, soc, case), Pipes()
     memory = memory_of(launch, soc, case)
@@ -133,7 +128,7 @@ def waiting(launch: LaunchGroup, soc: Soc, factors: Factors) -> float:
     return 0.0 if product is None else (product.steps - 1) * factors.step
 
 
-def physical_limit(launch: LaunchGroup, soc: Soc) -> float:
+def _physical_limit(launch: LaunchGroup, soc: Soc) -> float:
     """The time at the peak rates of arithmetic and of memory, with what fits in L2.
 
     Kernels of the AI CPU have that of memory alone: the rate of its arithmetic is not published.
@@ -171,13 +166,3 @@ def _cores(launch: LaunchGroup, soc: Soc) -> int:
             return max(1, min(soc.aicores, blocks))
     largest = max((each.nbytes for each in (*launch.reads, *launch.writes)), default=0)
     return max(1, min(vector_cores(soc), -(-largest // 512)))
-
-
-def _macs(launch: LaunchGroup) -> int:
-    products = (work_of(operation).product for operation in launch.operations)
-    return sum(product.macs for product in products if product is not None)
-
-
-def _vector_elements(launch: LaunchGroup, soc: Soc) -> int:
-    passes = (work_on(operation, soc).passes for operation in launch.operations)
-    return sum(each.elements for each in passes if each is not None)

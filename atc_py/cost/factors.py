@@ -122,12 +122,7 @@ EXPECTED = Case("expected", _ON_310P, Cache.RESULTS, serial=0.09)
 
 
 def expected_case(soc: Soc, fitted: Factors | None = None) -> Case:
-    """The case whose times are expected on a SoC.
-
-    Args:
-        soc: the SoC.
-        fitted: factors from measurements, or None for the built-in factors of its family.
-    """
+    """The case whose times are expected, with fitted factors or the built-in ones of the family."""
     return replace(EXPECTED, factors=fitted or _BY_FAMILY.get(soc.family, _ON_310P))
 
 

@@ -53,11 +53,6 @@ class StoredTensor(NamedTuple):
 
 
 def read_dtype(text: str) -> DType:
-    """A dtype in our spelling or in msprof's.
-
-    Raises:
-        MeaninglessError: no dtype is called that.
-    """
     name = text.strip().strip('"').lower().removeprefix("dt_")
     try:
         return DType.parse({"bf16": "bfloat16"}.get(name, name))
@@ -66,11 +61,7 @@ def read_dtype(text: str) -> DType:
 
 
 def _read_shape(part: str) -> Shape:
-    """Dims joined by commas or by `x`; none for an empty text.
-
-    Raises:
-        MeaninglessError: they are not numbers above 0, or too many elements.
-    """
+    """Dims joined by commas or by `x`; none for an empty text."""
     dims = part.strip().lower().replace("x", ",").strip("[]")
     try:
         shape = tuple(int(dim) for dim in dims.split(",")) if dims else ()
@@ -90,11 +81,7 @@ def _read_shape(part: str) -> Shape:
 
 
 def read_shapes(text: str) -> list[Shape]:
-    """Shapes such as `1,64,56,56;64,64,3,3`; dims may be joined by `x` too.
-
-    Raises:
-        MeaninglessError: they are not numbers above 0, or too many elements.
-    """
+    """Shapes such as `1,64,56,56;64,64,3,3`; dims may be joined by `x` too."""
     shapes = map(_read_shape, text.strip().strip('"').split(";"))
     return [shape for shape in shapes if shape]
 
@@ -102,14 +89,8 @@ def read_shapes(text: str) -> list[Shape]:
 def stored_tensors(texts: Sequence[str], dtype: str = "") -> list[StoredTensor | None]:
     """The tensors of one side of a kernel by position, None where one is absent.
 
-    A scalar has a dtype and no dims.
-
-    Args:
-        texts: dims, dtypes and formats of all of them, joined by semicolons.
-        dtype: that of all of them where the table has none.
-
-    Raises:
-        MeaninglessError: a text has no meaning, or they are not of as many tensors.
+    `texts` are dims, dtypes and formats of all, joined by semicolons; `dtype` is that of all where
+    the table has none. A scalar has a dtype and no dims.
     """
     given, kinds, formats = texts
     if not given and not kinds:
@@ -133,11 +114,7 @@ def stored_tensors(texts: Sequence[str], dtype: str = "") -> list[StoredTensor |
 def logical_tensors(
     row: TargetOp, inputs: Sequence[StoredTensor | None], outputs: Sequence[StoredTensor | None]
 ) -> tuple[list[Tensor | None], list[Tensor]]:
-    """The tensors of a kernel as the cost model takes them, of convolutions in NCHW or NCDHW.
-
-    Raises:
-        MeaninglessError: dims that the format does not have, or that do not go together.
-    """
+    """The tensors of a kernel as the cost model takes them, of convolutions in NCHW or NCDHW."""
     turned = row.family == "conv"
     found = [None if each is None else _logical(each, turned=turned) for each in inputs]
     made = [_logical(each, turned=turned) for each in outputs if each is not None]
@@ -184,11 +161,7 @@ def _logical(stored: StoredTensor, *, turned: bool) -> Tensor:
 
 
 def _whole(dims: Shape, name: str) -> Shape:
-    """Dims that the blocks of a format hold in full; those of other formats as they are.
-
-    Raises:
-        ValueError: the format has another number of dims.
-    """
+    """Dims that the blocks of a format hold in full; those of other formats as they are."""
     if name == Format.NC1HWC0.value:
         batch, blocks, height, width, c0 = dims
         return batch, blocks * c0, height, width
@@ -266,11 +239,7 @@ def _misfit(stored: StoredTensor) -> MeaninglessError:
 
 
 def result_shape(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
-    """The shape of the result where it follows from the inputs.
-
-    Raises:
-        MeaninglessError: it does not, or they do not go together.
-    """
+    """The shape of the result where it follows from the inputs."""
     if row.family == "matmul" and len(shapes) >= _MATRIX and min(map(len, shapes[:2])) >= _MATRIX:
         left, right = shapes[0], shapes[1]
         if left[-1] != right[-2]:

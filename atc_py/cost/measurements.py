@@ -97,21 +97,13 @@ def read_measurements(
     least: int = LEAST,
     kernels_of: KernelsOf | None = None,
 ) -> list[Measurement]:
-    """The measurements in a CSV file.
+    """The measurements in a CSV file, at least `least`; BAD_MEASUREMENTS with the lines at fault.
 
-    Of a table of msprof what is no kernel of the AI Core, or has no meaning, is left out; a table
-    written by hand with such a line is refused.
+    Of a table of msprof what is no kernel of the AI Core, or has no meaning, is left out, and
+    `left_out` counts it by its kind; a table written by hand with such a line is refused.
 
-    Args:
-        path: the file.
-        left_out: takes the kernels that are left out, and how many there are of each kind.
-        least: measurements that the file must have.
-        kernels_of: compiles the models of a table of whole networks, which has a column `model`;
-            raises MeaninglessError or AtcError for one whose kernels are not the measured ones.
-
-    Raises:
-        AtcError: as `atc_py.system.input_files.read_text` does; BAD_MEASUREMENTS with every line that has
-            no meaning, up to a handful.
+    `kernels_of` compiles the models of a table of whole networks, which has a column `model`; it
+    raises MeaninglessError or AtcError for one whose kernels are not the measured ones.
     """
     kinds = Counter() if left_out is None else left_out
     text = read_text(path, _MOST_BYTES)
@@ -230,7 +222,6 @@ def left_out_lines(left_out: Iterable[tuple[LeftOut, int]]) -> list[Text]:
 
 
 def _run(kernels_of: KernelsOf, cells: Mapping[str, str], unit: float, line: int) -> Measurement:
-    """A line of a whole network."""
     seconds, shapes = _seconds(cells["time"], unit), cells.get("output", "")
     if not cells["op"]:
         raise MeaninglessError(Text("model must name a file, found nothing"))
@@ -288,7 +279,6 @@ def _operator(name: str) -> TargetOp | None:
 
 
 def _measurement(row: TargetOp, cells: Mapping[str, str], unit: float, line: int) -> Measurement:
-    """One line as a kernel."""
     dtype = read_dtype(cells["dtype"].split(";", maxsplit=1)[0])
     inputs = [Tensor(shape, dtype) for shape in read_shapes(cells["shape"])]
     outputs = [Tensor(shape, dtype) for shape in read_shapes(cells.get("output", ""))]
@@ -305,12 +295,7 @@ def _measurement(row: TargetOp, cells: Mapping[str, str], unit: float, line: int
 def _kernel(
     row: TargetOp, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]
 ) -> LaunchGroup:
-    """A kernel; where it has no outputs they follow from the inputs.
-
-    Raises:
-        MeaninglessError: inputs are missing, or nothing follows from them.
-        _MisfitError: the operator has no such dims.
-    """
+    """A kernel; where it has no outputs they follow from the inputs."""
     present = [each for each in inputs if each is not None]
     if not present:
         raise MeaninglessError(Text("shape must have the dims of an input, found nothing"))
@@ -327,7 +312,6 @@ class _MisfitError(ValueError):
 
 
 def _seconds(text: str, unit: float) -> float:
-    """A time; it must be more than nothing."""
     try:
         seconds = float(text) * unit
     except ValueError:
@@ -342,12 +326,7 @@ def _seconds(text: str, unit: float) -> float:
 def _launch(
     row: TargetOp, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]
 ) -> LaunchGroup:
-    """A kernel alone; second operands of products are weights.
-
-    Raises:
-        IndexError: an operand or dim is missing.
-        ValueError: dims do not go together, or an operand is missing.
-    """
+    """A kernel alone, whose right operand is weights if it multiplies; an error of misfit dims."""
     attributes: tuple[tuple[str, object], ...] = ()
     if row.family == "conv" and inputs[0] is not None:
         ends = (outputs[0], inputs[0]) if row.name in TRANSPOSED else (inputs[0], outputs[0])
@@ -387,11 +366,7 @@ def _strides(large: Tensor, small: Tensor) -> tuple[int, ...]:
 def _turned(
     row: TargetOp, left: Tensor, right: Tensor | None, out: Tensor
 ) -> tuple[tuple[str, object], ...]:
-    """True if the left matrix stands on its side, by the rows of the result.
-
-    Raises:
-        ValueError: the right matrix has another length than the rows or columns of the left.
-    """
+    """True if the left matrix stands on its side, by the rows of the result."""
     name = "transpose_x1" if row.attribute("transpose_x1") else "adj_x1"
     is_turned = left.shape[-2] != out.shape[-2] == left.shape[-1]
     length = left.shape[-2 if is_turned else -1]

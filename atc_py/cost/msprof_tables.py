@@ -137,9 +137,6 @@ def read_kernels(paths: Sequence[Path]) -> MeasuredModel:
     """The kernels of an op_summary or kernel_details, which may be cut in several files.
 
     Where rows of a model are there, those of ops alone are left out.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_BOARD_TABLE.
     """
     gathered = _Gathered()
     for path in paths:
@@ -149,15 +146,7 @@ def read_kernels(paths: Sequence[Path]) -> MeasuredModel:
 
 
 def kernel_rows(path: Path, left_out: Counter[str] | None = None) -> Iterator[KernelRow]:
-    """The tasks of a table, one by one.
-
-    Args:
-        path: the table.
-        left_out: counts rows whose duration is no number, by the file's name.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_BOARD_TABLE.
-    """
+    """The tasks of a table; `left_out` counts rows whose duration is no number, by file."""
     for cells in _rows(path, ("name", "seconds")):
         seconds = _number(cells["seconds"])
         if seconds is None or seconds < 0:
@@ -240,11 +229,7 @@ def _kernel(times: _Times) -> MeasuredKernel:
 
 
 def _rows(path: Path, needed: Iterable[str]) -> Iterator[Mapping[str, str]]:
-    """Yield the cells of each row by what they are; `needed` ones are there, and not empty.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_BOARD_TABLE.
-    """
+    """Yield the cells of each row by what they are; `needed` ones are there, and not empty."""
     with opened(path) as file:
         reader = csv.reader(_lines(path, file))
         try:
@@ -278,11 +263,7 @@ def _lines(path: Path, file: IO[bytes]) -> Iterator[str]:
 
 
 def _columns(path: Path, head: Sequence[str], needed: Iterable[str]) -> dict[str, int]:
-    """Positions of the columns that are there.
-
-    Raises:
-        AtcError: BAD_BOARD_TABLE where a needed one is not.
-    """
+    """Positions of the columns that are there, the needed ones among them."""
     places = {name.strip().lower(): at for at, name in reversed(list(enumerate(head)))}
     found = {
         column: places[spelling]

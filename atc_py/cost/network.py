@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 from atc_py.cost.estimate import Estimate, Fit, estimate, range_of
 from atc_py.cost.factors import PIPES, evidence_of, expected_case
-from atc_py.cost.operation import LaunchGroup
 from atc_py.cost.reading import PlacedLaunch, launches_of, roots_of
 from atc_py.ir import size_in_arena
 from atc_py.package.describe import weights_nbytes
@@ -197,12 +196,9 @@ class NetworkCost(Result, frozen=True):
 def network_cost(
     model: OmModel, fit: Fit | None = None, cores: Mapping[str, int] | None = None
 ) -> NetworkCost:
-    """Estimate every kernel of a model for its own SoC.
+    """Estimate every kernel of a model for its own SoC, perhaps with refitted factors.
 
-    Args:
-        model: the model.
-        fit: refitted factors.
-        cores: that launches run on at most, by the name of a node, where that is known.
+    `cores` are those that launches run on at most, by the name of a node, where that is known.
     """
     soc = find_soc(model.soc)
     placed = launches_of(model)
@@ -235,14 +231,8 @@ def evidence_text(soc: Soc, fit: Fit | None = None) -> Text:
 
 def network_time(model: OmModel) -> TimeRange:
     """Estimate the time of a run on the model's own SoC, and nothing else of it."""
-    launches = [placed.launch for placed in launches_of(model)]
-    return launches_time(launches, find_soc(model.soc))
-
-
-def launches_time(launches: Sequence[LaunchGroup], soc: Soc) -> TimeRange:
-    """Estimate the time of a run of launches one after another."""
-    costs = {id(launch): estimate(launch, soc) for launch in launches}
-    return _time([costs[id(launch)] for launch in launches], soc, None)
+    soc = find_soc(model.soc)
+    return _time(_estimates(launches_of(model), soc, None), soc, None)
 
 
 def _on_cores(

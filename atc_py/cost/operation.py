@@ -45,7 +45,6 @@ class Tensor(msgspec.Struct, frozen=True):
 
     @property
     def stored_elements(self) -> int:
-        """Number of elements with the padding of blocks."""
         return self.elements if self.stored is None else element_count(self.stored)
 
     @property
@@ -68,11 +67,9 @@ class Operation(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def tensors(self) -> tuple[Tensor, ...]:
-        """Inputs that are there, and outputs."""
         return (*(tensor for tensor in self.inputs if tensor is not None), *self.outputs)
 
     def input(self, position: int) -> Tensor | None:
-        """The input at a position, or None."""
         return self.inputs[position] if position < len(self.inputs) else None
 
     def number(self, name: str, default: int) -> int:

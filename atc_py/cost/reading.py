@@ -168,5 +168,4 @@ def _types(tensors: Iterable[OmTensor]) -> list[Tensor]:
 
 
 def _closed(dims: Iterable[int | None]) -> tuple[int, ...]:
-    """Dims with 1 for those that only the run knows."""
     return tuple(1 if dim is None else dim for dim in dims)

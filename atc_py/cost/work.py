@@ -32,9 +32,7 @@ ROWS_FAMILIES = frozenset({"rows", "softmax"})
 def passes_of(row: TargetOp, overlap: float) -> float:
     """Vector instructions for each element of the largest operand; 0 for mere movement.
 
-    Args:
-        row: the operator.
-        overlap: how often a pool's windows cover an element; 1 for others.
+    `overlap` is how often a pool's windows cover an element; 1 for others.
     """
     if row.family == "pool":
         return overlap
@@ -309,7 +307,6 @@ class Memory(msgspec.Struct, frozen=True):
 
 
 def memory_of(launch: LaunchGroup, soc: Soc, case: Case) -> Memory:
-    """The transfers of a kernel in one case."""
     rates, hertz = rates_of(soc), soc.mhz * 1e6
     own = rates.vector_out if head_product(launch, soc) is None else 0
     out = own or rates.ub_out

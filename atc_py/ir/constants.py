@@ -133,7 +133,6 @@ class RowwiseConst(DeferredConst):
         self._compute_rows = compute
 
     def rows(self, first: int, end: int) -> npt.NDArray[np.generic]:
-        """The rows from `first` to before `end`."""
         result = self._compute_rows(slice(first, end), *self._arrays())
         return self._checked(result, (end - first, *self.shape[1:]))
 
@@ -156,7 +155,6 @@ class CastConst:
 
     @property
     def shape(self) -> Shape:
-        """The source's shape."""
         return self.source.shape
 
     def numpy(self) -> npt.NDArray[np.generic]:
@@ -169,12 +167,7 @@ class CastConst:
     def cast(
         self, array: npt.NDArray[np.generic], into: npt.NDArray[np.generic] | None = None
     ) -> npt.NDArray[np.generic]:
-        """Some of the source's data cast as all of it is.
-
-        Args:
-            array: the data.
-            into: takes the result, of this constant's dtype and that shape; None for a new array.
-        """
+        """Some of the source's data cast as all of it is, in `into` where that is given."""
         if self.clip and array.size and narrows(self.source.dtype, self.dtype):
             array = _clamped(array, CLIP_LIMITS[self.dtype])
         with np.errstate(over="ignore", invalid="ignore"):

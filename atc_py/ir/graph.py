@@ -98,6 +98,18 @@ class Graph:
         self.nodes.append(node)
         return node
 
+    def restate(
+        self,
+        node: Node,
+        op: str,
+        inputs: Sequence[Value | None],
+        attributes: Mapping[str, AttrValue] | None = None,
+    ) -> None:
+        """Let `node` compute its results as `op` of `inputs`, under the name of a new node."""
+        node.op, node.attributes = op, dict(attributes or {})
+        node.name = self.fresh_name(f"{op}:{node.output.name}")
+        node.set_inputs(inputs)
+
     def remove_nodes(self, dead: Iterable[Node]) -> None:
         """Take `dead` out; no other node, nor the graph's result, may use their outputs.
 
@@ -139,20 +151,16 @@ class Graph:
         return list(dict.fromkeys(used))
 
     def values(self) -> list[Value]:
-        """Inputs, constants in use and outputs of nodes."""
         made = [value for node in self.nodes for value in node.outputs]
         return [*self.inputs, *self.constants(), *made]
 
     def sort(self) -> None:
         """Put producers before consumers and else keep the order; new nodes move to their users.
 
-        Most passes leave them in order, which one look at each node finds.
-
-        Raises:
-            CycleError: the graph has a cycle; a ValueError.
+        Most passes leave them in order, which one look at each node finds. A cycle is a CycleError.
         """
         if not self._is_sorted():
-            self.nodes = producers_first(self.nodes, _producers)
+            self.nodes = producers_first(self.nodes, lambda node: node.producers)
 
     def _is_sorted(self) -> bool:
         before: set[Node | None] = {None}
@@ -162,10 +170,6 @@ class Graph:
                     return False
             before.add(node)
         return len(before) == len(self.nodes) + 1
-
-
-def _producers(node: Node) -> list[Node]:
-    return [value.producer for value in node.present_inputs if value.producer is not None]
 
 
 T = TypeVar("T")
@@ -180,15 +184,10 @@ class CycleError(ValueError, Generic[T]):
 
 
 def producers_first(items: Iterable[T], needs: Callable[[T], Iterable[T]]) -> list[T]:
-    """`items`, and what they need, each once and after everything that it needs.
+    """`items`, and what they need, each once and after everything that it needs; else CycleError.
 
     Items keep their order where they can; one that comes too late moves to just before its first
     user. It does not recurse, so chains may be of any length.
-
-    `needs` gives what must come before an item.
-
-    Raises:
-        CycleError: items need each other in a circle.
     """
     done: set[T] = set()
     ordered: list[T] = []
@@ -235,9 +234,8 @@ def launch_positions(nodes: Sequence[Scoped]) -> dict[int, list[int]]:
     after all producers. The placement proof and the simulator derive it on their own, so that they
     can find a mistake here.
 
-    Returns:
-        The position of each launch's last node, ascending, with the positions of all its nodes in
-        order. Views are among them: a launch of nothing but views launches nothing.
+    The position of each launch's last node, ascending, with those of all its nodes in order. Views
+    are among them: a launch of nothing but views launches nothing.
     """
     ends = {node.scope: position for position, node in enumerate(nodes) if node.scope}
     launches: dict[int, list[int]] = {}

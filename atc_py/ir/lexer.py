@@ -89,11 +89,7 @@ class Cursor:
         return self.take()
 
     def decode(self, token: Token, quoted: str) -> str:
-        """The text that `quoted`, a part of `token`, stands for; quotes are optional.
-
-        Raises:
-            AtcError: BAD_IR_TEXT where it has quotes and is not a JSON string.
-        """
+        """The text that `quoted`, a part of `token`, stands for; quotes are optional."""
         if not quoted.startswith('"'):
             return quoted
         try:
@@ -105,7 +101,6 @@ class Cursor:
         return text
 
     def expected(self, what: str) -> AtcError:
-        """The error that the current token is not `what`."""
         return self.error(
             Text("expected {expected}, found {line}", expected=what, line=self.token), self.token
         )

@@ -81,7 +81,6 @@ class Value:
 
     @property
     def uses(self) -> tuple[_Use, ...]:
-        """List (user, input position) of every use; the graph's `Return` node is a user, too."""
         held = self._uses
         if held is None:
             return ()
@@ -130,6 +129,10 @@ class Value:
         if isinstance(held, tuple):
             return held[:1]
         return tuple(dict.fromkeys([node for node, _ in held]))
+
+    @property
+    def readers(self) -> list[Node]:
+        return [node for node in self.consumers if not isinstance(node, Return)]
 
     def replace_by(self, other: Value) -> None:
         """Replace this value by `other` in every use, outputs of the graph included.
@@ -230,6 +233,16 @@ class Node:
     def input(self, position: int) -> Value | None:
         """The input at `position`, or None when it is absent or beyond the last."""
         return self._inputs[position] if position < len(self._inputs) else None
+
+    def producer(self, position: int = 0) -> Node | None:
+        """The node that computes the input at `position`, if one does."""
+        value = self.input(position)
+        return None if value is None else value.producer
+
+    @property
+    def producers(self) -> list[Node]:
+        """The nodes that compute its inputs, one for each that a node computes."""
+        return [value.producer for value in self.present_inputs if value.producer is not None]
 
     def set_input(self, position: int, value: Value | None) -> None:
         """Put `value` at `position`, which must exist."""

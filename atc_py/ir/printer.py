@@ -169,7 +169,6 @@ def name_text(name: str) -> str:
 
 
 def word_text(word: str) -> str:
-    """The name of an operator or attribute."""
     return word if _WORD.fullmatch(word) else quoted(word)
 
 
@@ -209,7 +208,6 @@ def array_of(values: Sequence[float | bool], dtype: DType) -> npt.NDArray[np.gen
 
 
 def integer_range(dtype: DType) -> tuple[int, int]:
-    """The smallest and the largest value of an integer dtype."""
     bits = dtype.bits
     if dtype.value.startswith("u"):
         return 0, 2**bits - 1

@@ -69,7 +69,6 @@ def check_names(graph: Graph) -> Iterator[Finding]:
 
 
 def check_producers(graph: Graph) -> Iterator[Finding]:
-    """Yield values with a wrong producer; inputs and constants must have none."""
     for value in graph.inputs:
         if value.producer is not None:
             text = Text("%{value} is its output and an input of the graph")
@@ -88,7 +87,6 @@ def check_producers(graph: Graph) -> Iterator[Finding]:
 
 
 def check_uses(graph: Graph) -> Iterator[Finding]:
-    """Yield contradictions between inputs of nodes and recorded uses of values."""
     for value, uses in _uses_by_inputs(graph).items():
         recorded = dict.fromkeys(value.uses)
         for node, position in recorded:
@@ -136,7 +134,7 @@ def check_cycles(graph: Graph) -> Iterator[Finding]:
         while node not in walked:
             walked.add(node)
             path[node] = None
-            node = next(producer for producer in _producers(node) if producer in stuck)
+            node = next(producer for producer in node.producers if producer in stuck)
         if node in path:
             nodes = list(path)
             cycle = nodes[nodes.index(node) :]
@@ -146,7 +144,7 @@ def check_cycles(graph: Graph) -> Iterator[Finding]:
 
 def _stuck_nodes(graph: Graph) -> dict[Node, None]:
     inside = dict.fromkeys(graph.nodes)
-    needs = {node: {p for p in _producers(node) if p in inside} for node in inside}
+    needs = {node: {p for p in node.producers if p in inside} for node in inside}
     users: dict[Node, list[Node]] = {node: [] for node in inside}
     for node, producers in needs.items():
         for producer in producers:
@@ -159,10 +157,6 @@ def _stuck_nodes(graph: Graph) -> dict[Node, None]:
             if not needs[user]:
                 ready.append(user)
     return {node: None for node, producers in needs.items() if producers}
-
-
-def _producers(node: Node) -> Iterator[Node]:
-    return (value.producer for value in node.present_inputs if value.producer is not None)
 
 
 def check_interface(graph: Graph) -> Iterator[Finding]:

@@ -34,30 +34,16 @@ class TensorType(msgspec.Struct, frozen=True):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of a dense tensor of this type, without alignment.
-
-        Raises:
-            OpenShapeError: a dim is open.
-        """
         return element_count(self.shape) * self.dtype.itemsize
 
     @property
     def stored_dims(self) -> Dims:
-        """Shape of the array that holds the tensor, padding included.
-
-        Raises:
-            ImpossibleStorageError: a tensor of this type cannot have this storage.
-        """
+        """Shape of the array that holds the tensor, padding included, or ImpossibleStorageError."""
         return stored_shape(self.dims, self.format, self.storage, self.dtype)
 
     @property
     def stored_nbytes(self) -> int:
-        """Bytes that the tensor takes in its storage, padding included, without alignment.
-
-        Raises:
-            ImpossibleStorageError: a tensor of this type cannot have this storage.
-            OpenShapeError: a dim of the storage is open.
-        """
+        """Bytes that the tensor takes in its storage, padding included; no dim may be open."""
         return element_count(closed_shape(self.stored_dims)) * self.dtype.itemsize
 
     def with_dtype(self, dtype: DType) -> TensorType:
@@ -67,7 +53,6 @@ class TensorType(msgspec.Struct, frozen=True):
         return TensorType(self.dtype, self.dims, fmt, self.storage)
 
     def with_storage(self, storage: Storage | None) -> TensorType:
-        """The same tensor in another storage; None for row by row."""
         return TensorType(self.dtype, self.dims, self.format, storage)
 
     def __str__(self) -> str:

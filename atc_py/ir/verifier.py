@@ -11,7 +11,7 @@ import msgspec
 
 from atc_py.diag import BROKEN_INVARIANT, AtcError, Diagnostic, Place
 from atc_py.ir.graph import Graph
-from atc_py.ir.nodes import Node, Return, Value
+from atc_py.ir.nodes import Node, Value
 from atc_py.ir.signature import Signature
 from atc_py.ir.structure import (
     Finding,
@@ -193,9 +193,7 @@ def _check_conversions(subject: _Subject) -> Iterator[Finding]:
 
 def _node_at(value: Value) -> Node | None:
     """The node to blame for a value: its producer, or the first node that reads it."""
-    if value.producer is not None:
-        return value.producer
-    return next((user for user in value.consumers if not isinstance(user, Return)), None)
+    return value.producer or next(iter(value.readers), None)
 
 
 _RANKS = {

@@ -8,7 +8,7 @@ import msgspec
 from atc_py.diag import Diagnostic, Place, Sink
 from atc_py.ir import Graph, Node
 from atc_py.options.compile_options import PrecisionMode, QuantBias
-from atc_py.passes.pipeline import ROWS_BY_PLACE, PassRow
+from atc_py.passes.pipeline import ROWS_BY_CLASS, PassRow
 from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.decisions import Decisions
 from atc_py.target import Soc
@@ -61,7 +61,6 @@ class Fusions(msgspec.Struct):
     passes: dict[str, PassFusions] = msgspec.field(default_factory=dict)
 
     def of(self, name: str) -> PassFusions:
-        """The record of the pass called `name`."""
         return self.passes.setdefault(name, PassFusions())
 
 
@@ -103,9 +102,8 @@ class Pass(ABC):
     row: ClassVar[PassRow]
 
     def __init_subclass__(cls) -> None:
-        place = f"{cls.__module__}.{cls.__qualname__}".removeprefix(f"{__package__}.")
-        if place in ROWS_BY_PLACE:
-            cls.row = ROWS_BY_PLACE[place]
+        if cls.__name__ in ROWS_BY_CLASS:
+            cls.row = ROWS_BY_CLASS[cls.__name__]
 
     @abstractmethod
     def run(self, graph: Graph, context: PassContext) -> int:

@@ -81,14 +81,8 @@ class Kernels(msgspec.Struct, frozen=True):
         return _read(self.text, self.form).get(family)
 
 
-def on(text: str, form: str = "T > T") -> Kernels:
-    """The kernels that `text` describes, in columns of `form`."""
-    return Kernels(text, form)
-
-
 @cache
 def _read(text: str, form: str) -> Mapping[SocFamily, tuple[Pair, ...]]:
-    """The published columns of each family."""
     found: dict[SocFamily, tuple[Pair, ...]] = {}
     seen: set[SocFamily] = set()
     for clause in text.split(";"):
@@ -104,7 +98,6 @@ def _read(text: str, form: str) -> Mapping[SocFamily, tuple[Pair, ...]]:
 
 
 def pairs(dtypes: str, form: str) -> Iterator[Pair]:
-    """Yield the columns that a text describes, in columns of `form`."""
     if dtypes.strip() == _NO_KERNEL:
         return
     for piece in dtypes.replace("(", ")").split(")"):

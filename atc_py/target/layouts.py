@@ -46,16 +46,10 @@ class Layout(Enum):
 
     @property
     def words(self) -> str:
-        """The storage formats, for tables."""
         return _WORDS[self]
 
 
-def layout_of_family(family: str) -> Layout:
-    """The storage that a family's kernels ask for, unless the operator's row says otherwise."""
-    return _BY_FAMILY.get(family, Layout.ROWS)
-
-
-_BY_FAMILY = {
+LAYOUTS = {
     "accumulate": Layout.ALIKE,
     "binary": Layout.ALIKE,
     "cast": Layout.ALIKE,
@@ -67,6 +61,7 @@ _BY_FAMILY = {
     "softmax": Layout.LAST_AXIS,
     "unary": Layout.ALIKE,
 }
+"""By family what its kernels ask for, unless the operator's row says otherwise; else ROWS."""
 
 _WORDS = {
     Layout.ROWS: "row by row",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from atc_py.target.kernels import Kernels, Pair
-from atc_py.target.layouts import Layout, layout_of_family
+from atc_py.target.layouts import LAYOUTS, Layout
 from atc_py.target.soc import Resource, Soc, SocFamily
 from atc_py.tensor.dtypes import DType
 
@@ -127,11 +127,10 @@ class TargetOp(msgspec.Struct, frozen=True):
     @property
     def layout(self) -> Layout:
         """Storage formats that its AI Core kernel takes."""
-        return self.takes or layout_of_family(self.family)
+        return self.takes or LAYOUTS.get(self.family, Layout.ROWS)
 
     @property
     def launches_kernel(self) -> bool:
-        """False for operators that only rename or reshape."""
         return self.unit is not Unit.LOCAL
 
     @property
@@ -203,11 +202,9 @@ class TargetOp(msgspec.Struct, frozen=True):
         return tuple(position for position, row in operands if row and row.value_depend)
 
     def input_at(self, position: int) -> Operand | None:
-        """The operand that input `position` belongs to, or None when there are fewer."""
         return _operand_at(self.inputs, position)
 
     def output_at(self, position: int) -> Operand | None:
-        """The operand that output `position` belongs to, or None when there are fewer."""
         return _operand_at(self.outputs, position)
 
 

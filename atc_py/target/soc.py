@@ -255,7 +255,6 @@ class Soc(msgspec.Struct, frozen=True, kw_only=True):
         return hash(self.name)
 
     def has(self, resource: Resource | None) -> bool:
-        """True if this SoC has what a dtype column needs."""
         if resource is None:
             return True
         return bool(getattr(self, resource.value))
@@ -324,9 +323,7 @@ _BEFORE, _SUM, _AFTER, _END = range(4)
 def fix_pipe_length(functions: Iterable[tuple[str, DType]], soc: Soc) -> int:
     """The number of functions at the front that the fix pipe of `soc` does, one after another.
 
-    Args:
-        functions: operators after the cube and the dtypes of their results.
-        soc: whose pipe it is; 0 where it has none.
+    `functions` are operators after the cube and the dtypes of their results.
     """
     unit, count = _BEFORE, 0
     for op, dtype in functions:

@@ -433,7 +433,6 @@ _BY_NAME |= {old.lower(): _BY_NAME[new.lower()] for old, new in ALIASES.items()}
 
 
 def socs() -> tuple[Soc, ...]:
-    """Every row, the generic device first."""
     return _ROWS
 
 
@@ -443,11 +442,7 @@ def is_former_name(name: str) -> bool:
 
 
 def find_soc(name: str) -> Soc:
-    """The row called `name`, or once called so, in any case of letters.
-
-    Raises:
-        UNKNOWN_SOC: there is none.
-    """
+    """The row called `name`, or once called so, in any case of letters; UNKNOWN_SOC for others."""
     row = _BY_NAME.get(name.lower())
     if row is None:
         names = [soc.name for soc in _ROWS]

@@ -27,76 +27,60 @@ class StoredType(Protocol):
     """The type of a tensor."""
 
     @property
-    def dtype(self) -> DType:
-        """Element type."""
+    def dtype(self) -> DType: ...
 
     @property
-    def dims(self) -> Dims:
-        """Dims, outermost axis first; None for one that only the run knows."""
+    def dims(self) -> Dims: ...
 
     @property
-    def format(self) -> Format:
-        """Meaning of the axes."""
+    def format(self) -> Format: ...
 
     @property
-    def storage(self) -> Storage | None:
-        """Blocked format in which it is stored; None for row by row."""
+    def storage(self) -> Storage | None: ...
 
     @property
-    def rank(self) -> int:
-        """Number of axes."""
+    def rank(self) -> int: ...
 
     @property
-    def is_open(self) -> bool:
-        """True if only the run knows all dims."""
+    def is_open(self) -> bool: ...
 
     @property
-    def shape(self) -> Shape:
-        """Dims, all of them known."""
+    def shape(self) -> Shape: ...
 
 
 class StoredValue(Protocol):
     """A tensor of a graph."""
 
     @property
-    def type(self) -> StoredType:
-        """Its static type."""
+    def type(self) -> StoredType: ...
 
     @property
-    def const(self) -> object | None:
-        """Its data where it is a constant."""
+    def const(self) -> object | None: ...
 
 
 class StoredNode(Protocol):
     """An application of a target operator."""
 
     @property
-    def op(self) -> str:
-        """Name of the target operator."""
+    def op(self) -> str: ...
 
     @property
-    def on_aicpu(self) -> bool:
-        """True if an AI CPU kernel executes it."""
+    def on_aicpu(self) -> bool: ...
 
     @property
-    def attributes(self) -> Mapping[str, AttributeValue]:
-        """Attributes by name."""
+    def attributes(self) -> Mapping[str, AttributeValue]: ...
 
     @property
-    def inputs(self) -> Sequence[StoredValue | None]:
-        """Inputs by position; None where an optional one is absent."""
+    def inputs(self) -> Sequence[StoredValue | None]: ...
 
     @property
-    def present_inputs(self) -> Sequence[StoredValue]:
-        """Inputs that are there."""
+    def present_inputs(self) -> Sequence[StoredValue]: ...
 
     @property
-    def outputs(self) -> Sequence[StoredValue]:
-        """Results by position."""
+    def outputs(self) -> Sequence[StoredValue]: ...
 
 
 def filter_groups(node: StoredNode) -> int:
-    """The groups of a convolution, which the storage of its filter has as well."""
     if node.op == DEPTHWISE:
         return node.present_inputs[0].type.dims[1] or 1
     return int(str(node.attributes.get("groups", 1)))

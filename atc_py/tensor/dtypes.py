@@ -46,11 +46,7 @@ class DType(Enum):
 
     @classmethod
     def parse(cls, name: str) -> DType:
-        """The dtype called `name`; `double`, `float` and `bf16`-style names are accepted.
-
-        Raises:
-            UnknownDTypeError: no dtype has that name.
-        """
+        """The dtype called `name`; `double`, `float` and `bf16`-style names are accepted."""
         found = _BY_NAME.get(name)
         if found is None:
             known = ", ".join(member.value for member in cls)
@@ -59,10 +55,9 @@ class DType(Enum):
 
     @classmethod
     def from_numpy(cls, dtype: np.dtype[Any]) -> DType:
-        """The dtype of numpy arrays with element type `dtype`, whatever its byte order.
+        """The dtype of numpy arrays, whatever their byte order.
 
-        Raises:
-            UnknownDTypeError: arrays of that type cannot be tensors (objects, strings, complex).
+        UnknownDTypeError for objects, strings and complex numbers, of which no tensor can be.
         """
         return _of_numpy(dtype)
 
@@ -88,7 +83,6 @@ class DType(Enum):
 
     @property
     def is_float(self) -> bool:
-        """True for float16, bfloat16, float32 and float64."""
         return _FACTS[self].kind == "float"
 
     @property

@@ -31,15 +31,9 @@ _TO_NCHW, _TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 
 
 def pack(array: NDArray[Any], origin: Format, storage: Storage | None) -> NDArray[Any]:
-    """`array` in `storage`: a C-ordered array of the shape that `stored_shape` gives.
+    """`array`, its axes in the order of `origin`, in `storage`: C-ordered, of the stored shape.
 
-    Args:
-        array: the tensor, its axes in the order of `origin`.
-        origin: what the axes mean.
-        storage: where the elements go; None leaves them row by row.
-
-    Raises:
-        ImpossibleStorageError: such a tensor cannot have that `storage`.
+    A tensor that cannot be stored so is an ImpossibleStorageError; None leaves it row by row.
     """
     dtype = DType.from_numpy(array.dtype)
     shape = closed_shape(stored_shape(array.shape, origin, storage, dtype))
@@ -55,18 +49,9 @@ def pack(array: NDArray[Any], origin: Format, storage: Storage | None) -> NDArra
 def unpack(
     packed: NDArray[Any], shape: Shape, origin: Format, storage: Storage | None
 ) -> NDArray[Any]:
-    """The tensor of `shape` that `pack` packed into `storage`, as a new C-ordered array.
+    """The tensor of `shape` in `origin` that `pack` packed into `storage`, as a new array.
 
-    Padding is not looked at.
-
-    Args:
-        packed: elements in storage order, of any shape with the right number of them.
-        shape: shape of the tensor in `origin`.
-        origin: what the axes mean.
-        storage: where the elements are; None for row by row.
-
-    Raises:
-        ImpossibleStorageError: such a tensor cannot have that `storage`.
+    Elements may come in any shape with the right number of them; padding is not looked at.
     """
     dtype = DType.from_numpy(packed.dtype)
     stored = closed_shape(stored_shape(shape, origin, storage, dtype))
@@ -77,8 +62,7 @@ def unpack(
 def unpack_stored(stored: Array, shape: Shape, origin: Format, storage: Storage) -> Array:
     """As `unpack`, of an array in its stored dims, whose blocks are taken as they are.
 
-    Raises:
-        ValueError: the dims do not go together; IndexError likewise.
+    Dims that do not go together are a ValueError or IndexError.
     """
     is_nhwc = _is_nhwc_map(origin, storage)
     logical = tuple(shape[axis] for axis in _TO_NCHW) if is_nhwc else shape

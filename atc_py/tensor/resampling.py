@@ -27,7 +27,6 @@ class ResizedAxis(msgspec.Struct, frozen=True):
 
     @property
     def is_kept(self) -> bool:
-        """True if the axis stays as it is."""
         return self.size == self.count and self.scale == 1
 
     def coordinates(self, mode: str) -> NDArray[np.float32]:

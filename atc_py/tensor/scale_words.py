@@ -59,11 +59,7 @@ class HardwareWords(msgspec.Struct, frozen=True, eq=False):
 
 
 def encode_graph(parts: GraphWords) -> Words:
-    """The graph words of `parts`.
-
-    Raises:
-        WordRangeError: a factor is not finite, or a field is too large.
-    """
+    """The graph words of `parts`; WordRangeError where a factor or a field does not fit."""
     words: Words = (
         _factor_bits(parts.scale)
         | _field("shift", parts.shift, (0, 255)) << np.uint64(32)
@@ -82,11 +78,7 @@ def decode_graph(words: Words) -> GraphWords:
 
 
 def encode_hardware(parts: HardwareWords) -> Words:
-    """The hardware words of `parts`; factors are cut off to 19 bits, toward zero.
-
-    Raises:
-        WordRangeError: a factor is not finite, or a field is too large.
-    """
+    """The hardware words of `parts`; factors are cut off to 19 bits, toward zero."""
     words: Words = (
         (_factor_bits(parts.scale) & _FACTOR_19)
         | _field("shift", parts.shift, _SHIFTS, base=1) << np.uint64(32)

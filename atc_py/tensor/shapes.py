@@ -55,32 +55,14 @@ def normalize_axis(axis: int, rank: int) -> int:
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
-    """The common shape of `shapes` by ONNX's multidirectional (numpy's) rule.
-
-    Raises:
-        ValueError: two dims differ and neither is 1.
-    """
-    rank = max((len(shape) for shape in shapes), default=0)
-    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
-    return tuple(_broadcast_fixed(dims, shapes) for dims in zip(*padded, strict=True))
-
-
-def _broadcast_fixed(dims: tuple[int, ...], shapes: tuple[Shape, ...]) -> int:
-    """The one dim other than 1 among `dims`, or 1."""
-    wide = {dim for dim in dims if dim != 1}
-    if len(wide) > 1:
-        listed = " and ".join(format_shape(shape) for shape in shapes)
-        raise ValueError(Text("shapes {listed} do not broadcast", listed=listed))
-    return wide.pop() if wide else 1
+    """The common shape of `shapes` by ONNX's multidirectional (numpy's) rule, or ValueError."""
+    return closed_shape(broadcast_dims(*shapes))
 
 
 def broadcast_dims(*shapes: Dims) -> Dims:
-    """The common shape of `shapes`, dims of which may be open, as far as it is known.
+    """The common shape of `shapes` with open dims as far as it is known, or ValueError.
 
     Beside a known dim other than 1 an open one can only be 1 or the same.
-
-    Raises:
-        ValueError: two known dims differ and neither is 1.
     """
     rank = max((len(shape) for shape in shapes), default=0)
     padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
@@ -103,13 +85,9 @@ def window_count(
 ) -> int:
     """Count windows along an axis of `length` elements; less than 1 where none fits.
 
-    Args:
-        length: elements of the axis.
-        pads: padding before and after them.
-        reach: elements from the first of a window to the last, both included.
-        stride: elements from one window to the next.
-        ceil: a last window may overhang the padding after the axis, unless it starts there: ONNX's
-            ceil_mode. One that is larger than the axis may be that one.
+    `reach` counts elements from the first of a window to the last. With `ceil`, ONNX's ceil_mode, a
+    last window may overhang the padding after the axis, unless it starts there; one that is larger
+    than the axis may be that one.
     """
     room = length + sum(pads) - reach
     count = (-(-room // stride) if ceil else room // stride) + 1

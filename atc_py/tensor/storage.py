@@ -129,14 +129,8 @@ def why_impossible(dims: Dims, origin: Format, storage: Storage) -> Text | None:
 def stored_shape(dims: Dims, origin: Format, storage: Storage | None, dtype: DType) -> Dims:
     """The shape of the array that holds a tensor, padding included, outermost first.
 
-    Args:
-        dims: the shape of the tensor in `origin`; an open one leaves open what depends on it.
-        origin: what the axes of `dims` mean.
-        storage: None for row by row, which is `dims`.
-        dtype: of the elements; it fixes C0.
-
-    Raises:
-        ImpossibleStorageError: `why_impossible` has a reason.
+    An open dim leaves open what depends on it; storage None is row by row, which is `dims`. What
+    `why_impossible` has a reason against is an ImpossibleStorageError.
     """
     return dims if storage is None else _blocked_shape(dims, origin, storage, dtype)
 

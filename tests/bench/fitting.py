@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.cost.calibration import FactorModel, factor_logs, fitted_factors
+from atc_py.cost.estimate import estimate
 from atc_py.cost.factors import EXPECTED, evidence_of, expected_case
-from atc_py.cost.network import launches_time
 from atc_py.cost.operation import LaunchGroup
 from atc_py.cost.reading import launches_of
 from atc_py.diag import AtcError
 from atc_py.pipeline.opened import opened_model
-from atc_py.target import find_soc
+from atc_py.target import Soc, find_soc
 from tests.cost.figures import (
     KERNELS_SOC,
     NETWORKS,
@@ -154,6 +154,12 @@ def _of_kernels(measured: Sequence[tuple[LaunchGroup, float]]) -> FactorModel:
     )
 
 
+def run_seconds(kernels: Sequence[LaunchGroup], soc: Soc) -> float:
+    """Return the expected time of a run of kernels one after another."""
+    run = expected_case(soc).factors.run
+    return sum(estimate(kernel, soc).expected for kernel in kernels) + run
+
+
 def main(folder: Path, *, write: bool) -> None:
     """Fit each SoC's figures, or write the table with new estimates."""
     table = list(figures())
@@ -161,9 +167,7 @@ def main(folder: Path, *, write: bool) -> None:
     found = {each: launches(folder, each) for each in table if each.network in here}
     if write:
         write_figures(
-            each.estimated(launches_time(found[each], find_soc(each.soc)).expected)
-            if each in found
-            else each
+            each.estimated(run_seconds(found[each], find_soc(each.soc))) if each in found else each
             for each in table
         )
         return

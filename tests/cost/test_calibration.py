@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper, save
 
 from atc_py.cost.calibration import calibrate, load_fit, save_fit
-from atc_py.cost.estimate import case_seconds, estimate
+from atc_py.cost.estimate import estimate, timed_pipes
 from atc_py.cost.factors import EXPECTED, Factors
 from atc_py.cost.measurements import LeftOut, Measurement, read_measurements
 from atc_py.cost.operation import Source, Tensor
@@ -46,7 +46,7 @@ def measured(factors: Factors, noise: float = 0.0) -> list[Measurement]:
     return [
         Measurement(
             each.operations[0].row.name, "", "float16",
-            case_seconds(each, SOC, case) * chance.lognormvariate(0, noise), each, line,
+            timed_pipes(each, SOC, case)[0] * chance.lognormvariate(0, noise), each, line,
         )
         for line, each in enumerate(launches)
     ]  # fmt: skip
@@ -76,7 +76,7 @@ def test_steps_of_a_layer_wait_for_each_other_in_a_fit_too() -> None:
     inputs = [Tensor(shape, DType.FLOAT16) for shape in shapes]
     out = Tensor((64, 1, 256), DType.FLOAT16)
     layer = kernel([operation("DynamicRNN", inputs, out)], weights=2)
-    seconds = case_seconds(layer, SOC, EXPECTED)
+    seconds = timed_pipes(layer, SOC, EXPECTED)[0]
     done = calibrate({"": [Measurement("DynamicRNN", "", "float16", seconds, layer, 1)]}, SOC)
     assert done.before == pytest.approx(0, abs=1e-9)
 

@@ -5,7 +5,7 @@ from math import ceil
 import pytest
 
 from atc_py.cost.cores import _most_cores, _tiles, pipes_of, vector_cores
-from atc_py.cost.estimate import case_seconds
+from atc_py.cost.estimate import timed_pipes
 from atc_py.cost.factors import BOUND, EXPECTED, PIPES, Pipes, expected_case
 from atc_py.cost.operation import KernelEngine, Tensor
 from atc_py.cost.work import memory_of
@@ -29,7 +29,7 @@ def test_ai_cpu_works_on_all_its_cores_at_best_and_on_one_as_expected() -> None:
     x = Tensor((1000, 1000), F16)
     launch = kernel([operation("Relu", [x], x)], engine=KernelEngine.AICPU)
     for case, share in ((BOUND, 4), (EXPECTED, 1)):
-        one, four = (case_seconds(launch, replace(P3, aicpus=count), case) for count in (1, 4))
+        one, four = (timed_pipes(launch, replace(P3, aicpus=count), case)[0] for count in (1, 4))
         start = case.factors.aicpu_launch
         assert one - start == pytest.approx(1e6 / case.factors.aicpu)
         assert four - start == pytest.approx((one - start) / share)

@@ -27,7 +27,7 @@ LOWERING = {
 OFF = [
     row.name
     for row in PIPELINE
-    if row.optional and row.place.startswith("fusion.") and row.name not in LOWERING
+    if row.optional and row.place.startswith("fusion/") and row.name not in LOWERING
 ]
 
 

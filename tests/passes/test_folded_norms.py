@@ -11,7 +11,7 @@ import pytest
 
 import atc_py
 from atc_py.diag import AtcError
-from atc_py.passes.fusion.batch_norm_to_bn_infer import BatchNormToBNInferPass
+from atc_py.passes.fusion.batch_norm_to_bn_infer import BatchNormToBnInferPass
 from tests.end_to_end import one_node_model
 from tests.passes.conftest import RunPass
 from tests.passes.numbers import constant, literal, node_of, results_of_typed
@@ -37,7 +37,7 @@ graph @g phase lowered {{
 
 
 def test_numbers_are_those_of_bn_host(run_pass: RunPass) -> None:
-    graph, changes = run_pass(BatchNormToBNInferPass, NORM, soc="Ascend310B4")
+    graph, changes = run_pass(BatchNormToBnInferPass, NORM, soc="Ascend310B4")
     node = node_of(graph, "BNInferenceD")
     assert changes == 1
     scale, offset, mean, var = (each.astype(np.float32) for each in (SCALE, OFFSET, MEAN, VARIANCE))

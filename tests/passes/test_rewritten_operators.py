@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from atc_py.passes.base import Pass
-from atc_py.passes.fusion.batch_norm_to_bn_infer import BatchNormToBNInferPass
+from atc_py.passes.fusion.batch_norm_to_bn_infer import BatchNormToBnInferPass
 from atc_py.passes.fusion.eliminate_dead_code import EliminateDeadCodePass
 from atc_py.passes.fusion.fuse_conv_batch_norm import FuseConvBatchNormPass
 from atc_py.passes.fusion.rewrite_depthwise_conv import RewriteDepthwiseConvPass
@@ -56,7 +56,7 @@ graph @g phase lowered {
 }
 """
 CASES: dict[str, tuple[type[Pass], str, int]] = {
-    "batch norm": (BatchNormToBNInferPass, BATCH_NORM, 0),
+    "batch norm": (BatchNormToBnInferPass, BATCH_NORM, 0),
     "convolution with batch norm": (FuseConvBatchNormPass, CONV_BATCH_NORM, 6),
     "depthwise": (RewriteDepthwiseConvPass, DEPTHWISE, 0),
     "dead code": (EliminateDeadCodePass, DEAD, 0),
@@ -84,11 +84,11 @@ def test_operator_is_rewritten_and_numbers_stay(case: str, mode: str, run_pass: 
 
 
 def test_batch_norm_becomes_bn_infer(run_pass: RunPass) -> None:
-    graph, changes = run_pass(BatchNormToBNInferPass, BATCH_NORM)
+    graph, changes = run_pass(BatchNormToBnInferPass, BATCH_NORM)
     assert (changes, [node.op for node in graph.nodes]) == (1, ["BNInfer"])
     assert graph.nodes[0].attributes == {"epsilon": pytest.approx(0.001)}
 
 
 def test_graph_without_batch_norm_is_left_alone(run_pass: RunPass) -> None:
-    graph, changes = run_pass(BatchNormToBNInferPass, DEAD)
+    graph, changes = run_pass(BatchNormToBnInferPass, DEAD)
     assert (changes, len(graph.nodes)) == (0, 3)

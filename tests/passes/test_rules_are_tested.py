@@ -15,9 +15,7 @@ from tests.failures import in_one_item
 
 TESTS = Path(__file__).parent
 RULES = sorted(
-    row.place.rpartition(".")[2]
-    for row in PIPELINE
-    if row.optional and row.place.startswith("fusion.")
+    row.class_name for row in PIPELINE if row.optional and row.place.startswith("fusion/")
 )
 
 NUMBERS = re.compile(r"numbers?_stay|keeps?_(the|its)_numbers|same_bits|same_numbers|bit_by_bit")

@@ -3,7 +3,7 @@
 import pytest
 
 from atc_py.target import Resource, TargetOp, Unit, find_soc
-from atc_py.target.kernels import FAMILY_WORDS, Kernels, on
+from atc_py.target.kernels import FAMILY_WORDS, Kernels
 from atc_py.target.row import Column, Operand
 from atc_py.target.soc import SocFamily
 from atc_py.tensor.dtypes import DType
@@ -22,14 +22,14 @@ def row_with(kernels: Kernels | None, unit: Unit = Unit.VECTOR) -> TargetOp:
 
 
 def test_dtypes_of_a_family_make_columns_of_the_form() -> None:
-    kernels = on("310: f16; 310P A2: f16 i32", "T T > b")
+    kernels = Kernels("310: f16; 310P A2: f16 i32", "T T > b")
     assert kernels.published(P310) == (((F16, F16), (BOOL,)),)
     both = (((F16, F16), (BOOL,)), ((I32, I32), (BOOL,)))
     assert kernels.published(P310P) == kernels.published(A2) == both
 
 
 def test_alternatives_and_whole_columns_are_written_out() -> None:
-    kernels = on("310: f16 (f16 f16 > f32|i8) i8", "T i32|i64 > T")
+    kernels = Kernels("310: f16 (f16 f16 > f32|i8) i8", "T i32|i64 > T")
     assert kernels.published(P310) == (
         ((F16, I32), (F16,)),
         ((F16, I64), (F16,)),
@@ -41,7 +41,7 @@ def test_alternatives_and_whole_columns_are_written_out() -> None:
 
 
 def test_absent_kernels_and_unpublished_dtypes_differ() -> None:
-    kernels = on("310: -; 310P: ?; A2: bf16")
+    kernels = Kernels("310: -; 310P: ?; A2: bf16")
     assert kernels.published(P310) == ()
     assert kernels.published(P310P) is None
     assert kernels.published(SocFamily.SIM) is None
@@ -53,11 +53,11 @@ def test_absent_kernels_and_unpublished_dtypes_differ() -> None:
 )
 def test_faulty_text_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"names|no dtype"):
-        on(text).published(P310)
+        Kernels(text).published(P310)
 
 
 def test_soc_has_the_columns_of_its_family() -> None:
-    row = row_with(on("310: -; 310P: ?; A2: f16 bf16"))
+    row = row_with(Kernels("310: -; 310P: ?; A2: f16 bf16"))
     names = {
         name: tuple(column.inputs[0] for column in row.columns_on(find_soc(name)))
         for name in ("sim", "Ascend310", "Ascend310P3", "Ascend910B3", "Ascend950PR_9599")
@@ -77,7 +77,7 @@ def test_operator_without_an_entry_or_a_kernel_keeps_its_columns() -> None:
     soc = find_soc("Ascend310")
     assert row_with(None).published_on(soc) is None
     assert row_with(None).columns_on(soc)
-    local = row_with(on("310: -"), Unit.LOCAL)
+    local = row_with(Kernels("310: -"), Unit.LOCAL)
     assert [column.inputs for column in local.columns_on(soc)] == [(F16,)]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Node, SplatConst, Value
+from atc_py.ir import DenseConst, Engine, Graph, Node, SplatConst
 from atc_py.passes.base import Miss, Pass, PassContext
 from atc_py.target.stored_nodes import numbers_of
 from atc_py.tensor.dtypes import DType
@@ -84,7 +84,7 @@ def _rewrite(graph: Graph, node: Node) -> list[Node]:
     inputs = [x, graph.constant(f"{y.name}.filter", filters)]
     attributes = {"strides": node.attributes["strides"], "pads": window_pads(node)}
     if counts_padding:
-        _become(graph, node, "DepthwiseConv2D", inputs, attributes)
+        graph.restate(node, "DepthwiseConv2D", inputs, attributes)
         return [node]
     shares = np.broadcast_to(_reciprocal(window_counts(node)), y.type.shape)
     conv = graph.add_node(
@@ -92,16 +92,8 @@ def _rewrite(graph: Graph, node: Node) -> list[Node]:
     )
     conv.engine = Engine.AICORE
     factors = graph.constant(f"{y.name}.shares", DenseConst(shares.copy()))
-    _become(graph, node, "Mul", [conv.output, factors], {})
+    graph.restate(node, "Mul", [conv.output, factors])
     return [conv, node]
-
-
-def _become(
-    graph: Graph, node: Node, op: str, inputs: list[Value], attributes: dict[str, AttrValue]
-) -> None:
-    node.op, node.attributes = op, attributes
-    node.name = graph.fresh_name(f"{op}:{node.output.name}")
-    node.set_inputs(inputs)
 
 
 def _reciprocal(counts: Counts) -> npt.NDArray[np.float16]:

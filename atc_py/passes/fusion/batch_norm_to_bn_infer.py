@@ -11,7 +11,7 @@ from atc_py.passes.base import Pass, PassContext
 Array = NDArray[Any]
 
 
-class BatchNormToBNInferPass(Pass):
+class BatchNormToBnInferPass(Pass):
     """BatchNorm(x, scale, offset, mean, variance) = BNInfer of the same, at inference.
 
     On SoCs of CANN those of constants are BNInferenceD(x, a, k) = (x + a) * k with

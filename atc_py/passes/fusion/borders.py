@@ -3,7 +3,6 @@
 from atc_py.ir import AttrValue, Node
 from atc_py.passes.fusion.matching import Match
 from atc_py.target.stored_nodes import numbers_of
-from atc_py.text import Text
 
 _LEAD = (0, 0, 0, 0)
 """Borders of batch and channels, and the padding that a window has if it says nothing."""
@@ -24,10 +23,11 @@ def borders(match: Match) -> tuple[int, ...]:
     match.require(mode == "constant", "the border must be constant, found {mode}", mode=mode)
     paddings = numbers_of(pad.attributes["paddings"])
     fits = len(paddings) // 2 in _RANKS and paddings[: len(_LEAD)] == _LEAD
-    reason = Text(
-        "only spatial axes may get borders, of 0 or more, found {paddings}", paddings=list(paddings)
+    match.require(
+        fits and min(paddings) >= 0,
+        "only spatial axes may get borders, of 0 or more, found {paddings}",
+        paddings=list(paddings),
     )
-    match.require(fits and min(paddings) >= 0, reason)
     return paddings[len(_LEAD) :]
 
 

@@ -24,7 +24,6 @@ class DivideByProductPass(RewritePass):
         return 0 if context.soc.isa in _WITHOUT else super().run(graph, context)
 
     def rewrite(self, match: Match) -> None:
-        """Match the division alone."""
         divide = match.anchor
         x, divisor = divide.present_inputs
         number = scalar(divisor)

@@ -16,11 +16,10 @@ class EliminateDeadCodePass(Pass):
 
 def _live_nodes(graph: Graph) -> set[Node]:
     live: set[Node] = set()
-    stack: list[Node | None] = [graph.result]
+    stack: list[Node] = [graph.result]
     while stack:
         node = stack.pop()
-        if node is None or node in live:
-            continue
-        live.add(node)
-        stack.extend(value.producer for value in node.present_inputs)
+        if node not in live:
+            live.add(node)
+            stack.extend(node.producers)
     return live

@@ -49,7 +49,6 @@ class FlattenStacksPass(Pass):
 
 
 def _is_idle(view: Node) -> bool:
-    """True if nothing reads a view, which then reads nothing."""
     if view.output.is_used:
         return False
     view.drop_inputs()

@@ -20,7 +20,6 @@ class FuseConfusionTransposePass(RewritePass):
         return super().run(graph, context) if context.soc.confusion_transpose else 0
 
     def rewrite(self, match: Match) -> None:
-        """Match from the Transpose to the Reshape after it, else to the one before."""
         turn = match.anchor
         after = match.follows(turn, "Reshape")
         view = match.keep(after or _view_before(turn))

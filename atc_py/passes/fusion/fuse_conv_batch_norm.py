@@ -26,11 +26,10 @@ class FuseConvBatchNormPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the normalization back to the convolution."""
         norm = match.anchor
         conv = match.producer(norm.input(0), *CONVOLUTIONS)
         known = not match.only_atc or conv.op != "Conv3DTransposeD"
-        match.require(known, "ATC does not fold into this convolution: {op}", conv, op=conv.op)
+        match.require(known, "ATC does not fold into this convolution: {op}", conv)
         weights, bias = conv.input(_FILTER), conv.input(_BIAS)
         filter_ = _constant(match, weights)
         axis = channels_axis(match, conv)

@@ -14,7 +14,6 @@ class FuseConvBiasPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the addition back to the convolution."""
         add = match.anchor
         computed = next((value for value in add.present_inputs if value.const is None), None)
         conv = match.producer(computed, *CONVOLUTIONS)

@@ -18,15 +18,12 @@ class FuseGeluPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from Erf or Tanh: back to x, and on to the product with x and 1 / 2."""
         is_erf = match.anchor.op == "Erf"
         node = match.producer(match.anchor.input(0), *_SCALES)
         x = _scaled_by(match, node, 1 / sqrt(2)) if is_erf else _tanh_of(match)
         sum_ = match.consumer(match.anchor, "Add")
         if not is_close(scalar(match.other(sum_, match.anchor.output)), 1.0):
-            raise MissError(
-                "1 must be added to {op}, found {sum}", sum_, op=match.anchor.op, sum=repr(sum_)
-            )
+            raise MissError("1 must be added to {op}, found {node}", sum_, op=match.anchor.op)
         last = _halved_product(match, sum_, x)
         match.require_type_of(x, last)
         match.become(last, "GeluV2", [x], {"approximate": "none" if is_erf else "tanh"})
@@ -44,7 +41,7 @@ def _scaled_by(match: Match, node: Node, wanted: float) -> Value:
                 wanted=f"{wanted:.6g}",
                 factor=f"{factor:.6g}",
             )
-    raise MissError("one operand must be computed, found {node}", node, node=repr(node))
+    raise MissError("one operand must be computed, found {node}", node)
 
 
 def _tanh_of(match: Match) -> Value:
@@ -59,9 +56,7 @@ def _tanh_of(match: Match) -> Value:
             slope = match.producer(left, *_SCALES)
             x = _scaled_by(match, slope, _SLOPE)
             return _quadratic(match, match.producer(right, "Add"), x)
-    raise MissError(
-        "a factor must be {slope}, found {node}", node, slope=f"{_SLOPE:.6g}", node=repr(node)
-    )
+    raise MissError("a factor must be {slope}, found {node}", node, slope=f"{_SLOPE:.6g}")
 
 
 def _cubic(match: Match, sum_: Node) -> Value:
@@ -71,9 +66,7 @@ def _cubic(match: Match, sum_: Node) -> Value:
             power = _scaled_by(match, match.keep(producer), _CUBIC)
             if _is_power(match, power, x, 3):
                 return x
-    raise MissError(
-        "x + {cubic} x^3 must be the operand, found {sum}", sum_, cubic=_CUBIC, sum=repr(sum_)
-    )
+    raise MissError("x + {cubic} x^3 must be the operand, found {node}", sum_, cubic=_CUBIC)
 
 
 def _quadratic(match: Match, sum_: Node, x: Value) -> Value:
@@ -89,9 +82,7 @@ def _quadratic(match: Match, sum_: Node, x: Value) -> Value:
             inner = match.producer(match.other(producer, x), "Mul", "Muls")
             if _scaled_by(match, inner, _CUBIC) is x:
                 return x
-    raise MissError(
-        "1 + {cubic} x^2 must be a factor, found {sum}", sum_, cubic=_CUBIC, sum=repr(sum_)
-    )
+    raise MissError("1 + {cubic} x^2 must be a factor, found {node}", sum_, cubic=_CUBIC)
 
 
 def _is_scaled(node: Node) -> bool:
@@ -139,11 +130,11 @@ def _halved_product(match: Match, sum_: Node, x: Value) -> Node:
     _scaled_by(match, product, 0.5)
     last = match.consumer(product, "Mul")
     if match.other(last, product.output) is not x:
-        raise MissError("x must be a factor, found {last}", last, last=repr(last))
+        raise MissError("x must be a factor, found {node}", last)
     return last
 
 
 def _require_half(match: Match, value: Value, x: Value) -> None:
     node = match.producer(value, *_SCALES)
     if _scaled_by(match, node, 0.5) is not x:
-        raise MissError("half of x must be the factor, found {node}", node, node=repr(node))
+        raise MissError("half of x must be the factor, found {node}", node)

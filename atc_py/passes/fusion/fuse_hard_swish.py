@@ -1,7 +1,6 @@
 """An input multiplied with its own straight sigmoid becomes one operator."""
 
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, is_close, scalar
-from atc_py.text import Text
 
 _SIXTH, _THREE, _SIX = 1 / 6, 3.0, 6.0
 
@@ -13,17 +12,16 @@ class FuseHardSwishPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the bounded part to the product."""
         gate = match.anchor
         if gate.op == "HardSigmoid":
             alpha, beta = (float(gate.attributes[name]) for name in ("alpha", "beta"))  # type: ignore[arg-type]  # verified: floats
             if not (is_close(alpha, _SIXTH) and is_close(beta, 0.5)):
-                reason = Text(
+                raise MissError(
                     "alpha and beta must be 1 / 6 and 1 / 2, found {alpha}, {beta}",
+                    gate,
                     alpha=f"{alpha:.6g}",
                     beta=f"{beta:.6g}",
                 )
-                raise MissError(reason, gate)
             product = match.consumer(gate, "Mul")
             x = match.other(product, gate.output)
             if x is not gate.input(0):
@@ -43,7 +41,7 @@ def _rewrite_clipped(match: Match) -> None:
     sum_ = match.producer(gate.input(0), "Add")
     shifts = [value for value in sum_.present_inputs if is_close(scalar(value), _THREE)]
     if not shifts:
-        raise MissError("3 must be added to x, found {sum}", sum_, sum=repr(sum_))
+        raise MissError("3 must be added to x, found {node}", sum_)
     x = match.other(sum_, shifts[0])
     first = match.consumer(gate, "Mul", "Muls", "RealDiv")
     is_product = first.op == "Mul" and x in first.inputs
@@ -53,6 +51,6 @@ def _rewrite_clipped(match: Match) -> None:
     if not is_close(factor, _SIXTH):
         raise MissError("the factor must be 1 / 6, found {factor}", scaling, factor=f"{factor:.6g}")
     if not is_product and match.other(last, first.output) is not x:
-        raise MissError("x must be a factor, found {last}", last, last=repr(last))
+        raise MissError("x must be a factor, found {node}", last)
     match.require_type_of(x, last)
     match.become(last, "HardSwish", [x])

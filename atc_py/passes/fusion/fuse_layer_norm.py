@@ -3,8 +3,7 @@
 from atc_py.ir import Node, Value
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.passes.fusion.norm_pattern import (
-    addend_of,
-    factor_of,
+    constant_operand,
     first_axis,
     parameter,
     quotient_of,
@@ -20,7 +19,6 @@ class FuseLayerNormPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the square root: back to the input, and on to the last addition."""
         root = root_of(match)
         shifted = match.producer(match.source_of(root.squared), "Sub")
         x = match.source_of(shifted.input(0))
@@ -29,8 +27,8 @@ class FuseLayerNormPass(RewritePass):
         quotient, divided = quotient_of(match)
         if divided is not shifted.output:
             _require_same_difference(match, divided, shifted)
-        gamma, last = factor_of(match, match.ahead(quotient))
-        beta, last = addend_of(match, last) if gamma is not None else (None, last)
+        gamma, last = constant_operand(match, match.ahead(quotient), "Mul")
+        beta, last = constant_operand(match, last, "Add") if gamma is not None else (None, last)
         axis = first_axis(match, x, last, root.axes)
         attributes = {
             "begin_norm_axis": axis,
@@ -45,10 +43,7 @@ def _require_mean_of(match: Match, mean: Node, x: Value | None, axes: tuple[int,
     read, found = match.source_of(mean.input(0)), mean.attributes["axes"]
     if read is not x or found != axes or not mean.attributes.get("keep_dims", False):
         raise MissError(
-            "the mean of x over {axes} must be kept, found {mean}",
-            mean,
-            axes=list(axes),
-            mean=repr(mean),
+            "the mean of x over {axes} must be kept, found {node}", mean, axes=list(axes)
         )
 
 
@@ -59,6 +54,4 @@ def _require_same_difference(match: Match, divided: Value, shifted: Node) -> Non
         return
     pairs = zip(again.present_inputs, shifted.present_inputs, strict=True)
     if any(match.source_of(one) is not match.source_of(two) for one, two in pairs):
-        raise MissError(
-            "one difference must be squared and divided, found {again}", again, again=repr(again)
-        )
+        raise MissError("one difference must be squared and divided, found {node}", again)

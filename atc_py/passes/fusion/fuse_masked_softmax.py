@@ -40,9 +40,7 @@ def mask_of(match: Match, node: Node) -> Mask:
         if fill is not None
     ]
     if not numbers:
-        raise MissError(
-            "SelectV2 must have a constant as its fill, found {node}", node, node=repr(node)
-        )
+        raise MissError("SelectV2 must have a constant as its fill, found {node}", node)
     fill, kept, hides = min(numbers, key=lambda each: each[0])
     condition, hides = _turned(match, condition, hides=hides)
     return Mask(node, condition, hides, fill, kept)
@@ -137,7 +135,6 @@ class FuseMaskedSoftmaxPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the softmax back to the scores."""
         softmax = match.anchor
         _require_last_axis(softmax)
         scores, mask = _masked(match, match.producer(softmax.input(0), "SelectV2", "Add"))
@@ -158,12 +155,12 @@ def _require_last_axis(softmax: Node) -> None:
     (result,) = softmax.outputs
     axes = [axis % result.type.rank for axis in numbers_of(softmax.attributes.get("axes", (-1,)))]
     if axes != [result.type.rank - 1]:
-        reason = Text(
+        raise MissError(
             "the last axis, {rank}, must be summed over, found {axes}",
+            softmax,
             rank=result.type.rank - 1,
             axes=axes,
         )
-        raise MissError(reason, softmax)
 
 
 def _require_taken(match: Match, scores: Value) -> None:
@@ -206,12 +203,9 @@ def _masked(match: Match, node: Node) -> tuple[Value, Mask]:
             continue
         scores, mask = match.other(node, value), mask_of(match, match.borrow(chosen))
         if scalar(mask.other) != 0:
-            reason = Text(
-                "SelectV2 must choose 0 or the fill for an Add, found {chosen}", chosen=repr(chosen)
-            )
-            raise MissError(reason, chosen)
+            raise MissError("SelectV2 must choose 0 or the fill for an Add, found {node}", chosen)
         return scores, mask._replace(adds=True)
-    raise MissError("SelectV2 must compute what is added, found {node}", node, node=repr(node))
+    raise MissError("SelectV2 must compute what is added, found {node}", node)
 
 
 def _unscaled(match: Match, scores: Value) -> tuple[Value, float]:

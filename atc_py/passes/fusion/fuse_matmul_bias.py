@@ -15,7 +15,6 @@ class FuseMatmulBiasPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the addition back to the product."""
         bias, product, reshape = _operands(match)
         _check(match, bias, product)
         add = match.anchor
@@ -34,7 +33,7 @@ def _operands(match: Match) -> tuple[Value, Node, Node | None]:
     add = match.anchor
     constants = [value for value in add.present_inputs if value.const is not None]
     if len(constants) != 1:
-        raise MissError("one operand must be constant, found {add}", add, add=repr(add))
+        raise MissError("one operand must be constant, found {node}", add)
     node = match.producer(match.other(add, constants[0]), *_PRODUCTS, "Reshape")
     if node.op != "Reshape":
         return constants[0], node, None

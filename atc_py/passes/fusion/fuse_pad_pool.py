@@ -21,20 +21,14 @@ class FusePadPoolPass(RewritePass):
         pad = match.anchor
         pool = match.consumer(pad, "MaxPoolV3", "AvgPoolV2")
         known = not match.only_atc or pool.op == "AvgPoolV2"
-        match.require(known, "ATC moves borders only into AvgPoolV2, found {op}", pool, op=pool.op)
+        match.require(known, "ATC moves borders only into AvgPoolV2, found {op}", pool)
         added = borders(match)
         found = float(pad.attributes.get("constant_values", 0.0))  # type: ignore[arg-type]  # verified: a float
         own = numbers_of(pool.attributes.get("pads", (0, 0, 0, 0)))
-        for name, wanted in (("ceil_mode", False), ("global_pooling", False)):
+        for name in ("ceil_mode", "global_pooling"):
             value = pool.attributes.get(name, False)
-            match.require(
-                value == wanted,
-                "{name} must be {known}, found {node}",
-                pool,
-                name=name,
-                known=wanted,
-                node=value,
-            )
+            text = "{name} must be {known}, found {node}"
+            match.require(not value, text, pool, name=name, known=False, node=value)
         extra: dict[str, AttrValue] = {}
         if pool.op == "MaxPoolV3":
             match.require(

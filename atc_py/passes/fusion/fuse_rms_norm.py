@@ -2,7 +2,7 @@
 
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.passes.fusion.norm_pattern import (
-    factor_of,
+    constant_operand,
     first_axis,
     parameter,
     quotient_of,
@@ -14,7 +14,6 @@ class FuseRmsNormPass(RewritePass):
     """x / sqrt(mean(x^2) + epsilon) * gamma = RmsNorm(x, gamma), sums in float32, rounded once."""
 
     def rewrite(self, match: Match) -> None:
-        """Match from the square root."""
         root = root_of(match)
         quotient, divided = quotient_of(match)
         x = match.source_of(divided)
@@ -22,7 +21,7 @@ class FuseRmsNormPass(RewritePass):
             raise MissError(
                 "what is squared must be divided, found %{divided}", quotient, divided=divided.name
             )
-        gamma, last = factor_of(match, match.ahead(quotient))
+        gamma, last = constant_operand(match, match.ahead(quotient), "Mul")
         axis = first_axis(match, x, last, root.axes)
         scale = parameter(match, x, gamma, axis, 1.0)
         match.become(last, "RmsNorm", [x, scale], {"epsilon": root.epsilon})

@@ -10,7 +10,6 @@ from atc_py.passes.fusion.weights import (
     channels_axis,
     weighted,
 )
-from atc_py.text import Text
 
 _BIAS = 2
 _FAR = 16
@@ -27,7 +26,6 @@ class FuseScaleIntoWeightsPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the factor back to the layer."""
         scale = match.anchor
         inverse = scale.op == "RealDiv"
         computed = next((value for value in scale.present_inputs if value.const is None), None)
@@ -40,22 +38,20 @@ class FuseScaleIntoWeightsPass(RewritePass):
             op_2=layer.op,
         )
         if inverse and scale.input(0) is not computed:
-            raise MissError(
-                "the layer must be the dividend, found {scale}", scale, scale=repr(scale)
-            )
+            raise MissError("the layer must be the dividend, found {node}", scale)
         weights, bias = layer.input(1), layer.input(_BIAS)
         if weights is None or weights.const is None:
-            raise MissError("weights must be constant, found {layer}", layer, layer=repr(layer))
+            raise MissError("weights must be constant, found {node}", layer)
         factor = channel_constant(match, scale, layer)
         sizes = np.abs(factor.numpy().astype(np.float64))
         low, high = float(sizes.min(initial=1)), float(sizes.max(initial=1))
-        reason = Text(
+        match.require(
+            match.only_atc or (low * _FAR >= 1 and high <= _FAR),
             "factors must be within 1 / {far} and {far}, found {low} to {high}",
             far=_FAR,
             low=f"{low:.3g}",
             high=f"{high:.3g}",
         )
-        match.require(match.only_atc or (low * _FAR >= 1 and high <= _FAR), reason)
         axis = channels_axis(match, layer)
         inputs = [layer.input(0), weighted(match, weights, factor, axis, inverse=inverse)]
         if bias is not None:

@@ -4,7 +4,6 @@ from atc_py.ir import Node, Value
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.passes.fusion.norm_pattern import quotient_of
 from atc_py.target.stored_nodes import numbers_of
-from atc_py.text import Text
 
 _NATURAL = {"base": -1.0, "scale": 1.0, "shift": 0.0}
 """Attributes of an Exp that is the exponential of its input; a base of -1 stands for e."""
@@ -18,17 +17,11 @@ class FuseSoftmaxPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the sum: back to the input, and on to the quotient."""
         axes = _one_kept_axis(match.anchor)
         power = match.producer(match.source_of(match.anchor.input(0)), "Exp")
         found = {name: power.attributes.get(name, value) for name, value in _NATURAL.items()}
         if found != _NATURAL:
-            raise MissError(
-                "Exp must be to the base e, found {power} {actual}",
-                power,
-                power=repr(power),
-                actual=found,
-            )
+            raise MissError("Exp must be to the base e, found {node} {actual}", power, actual=found)
         shifted = match.producer(match.source_of(power.input(0)), "Sub")
         x = match.source_of(shifted.input(0))
         _require_largest_of(
@@ -36,11 +29,7 @@ class FuseSoftmaxPass(RewritePass):
         )
         quotient, divided = quotient_of(match)
         if match.source_of(divided) is not power.output:
-            raise MissError(
-                "the exponentials must be divided, found {quotient}",
-                quotient,
-                quotient=repr(quotient),
-            )
+            raise MissError("the exponentials must be divided, found {node}", quotient)
         last = match.ahead(quotient)
         match.require_type_of(x, last)
         match.become(last, "SoftmaxV2", [x], {"axes": axes})
@@ -52,10 +41,7 @@ def _one_kept_axis(node: Node) -> tuple[int, ...]:
     axes = numbers_of(node.attributes["axes"])
     if x is None or len(axes) != 1 or not node.attributes.get("keep_dims", False):
         raise MissError(
-            "one axis must be summed over and kept, found {node} {axes}",
-            node,
-            node=repr(node),
-            axes=axes,
+            "one axis must be summed over and kept, found {node} {axes}", node, axes=axes
         )
     return (axes[0] % x.type.rank,)
 
@@ -63,9 +49,8 @@ def _one_kept_axis(node: Node) -> tuple[int, ...]:
 def _require_largest_of(match: Match, largest: Node, x: Value | None) -> None:
     read, wanted = match.source_of(largest.input(0)), _one_kept_axis(match.anchor)
     if read is not x or _one_kept_axis(largest) != wanted:
-        reason = Text(
-            "the largest x over {wanted} must be subtracted, found {largest}",
+        raise MissError(
+            "the largest x over {wanted} must be subtracted, found {node}",
+            largest,
             wanted=list(wanted),
-            largest=repr(largest),
         )
-        raise MissError(reason, largest)

@@ -11,7 +11,6 @@ class FuseSwishPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from Sigmoid to the product."""
         gate = match.anchor
         x, scale = gate.input(0), 1.0
         product = match.consumer(gate, "Mul")

@@ -17,7 +17,6 @@ class FuseTransposeMatmulPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the product to either operand."""
         product = match.anchor
         found = [place for place in (0, 1) if _is_turned(product, place)]
         if not found:
@@ -35,8 +34,7 @@ class FuseTransposeMatmulPass(RewritePass):
 
 
 def _is_turned(product: Node, place: int) -> bool:
-    value = product.input(place)
-    turn = None if value is None else value.producer
+    turn = product.producer(place)
     if turn is None or turn.op != "TransposeD":
         return False
     perm = turn.attributes["perm"]

@@ -30,7 +30,6 @@ class JoinSameInputConvsPass(RewritePass):
         return super().run(graph, context) if context.soc.isa in _TAKEN_BY else 0
 
     def rewrite(self, match: Match) -> None:
-        """Match from the first convolution to the others of its input."""
         first = match.anchor
         relu = _relu_of_branch(first)
         x = first.present_inputs[0]

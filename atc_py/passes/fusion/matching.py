@@ -30,7 +30,8 @@ class MissError(Exception):
     """A rule does not apply.
 
     Attributes:
-        reason: why, with what was found; it is said when it is asked for.
+        reason: why, with what was found; it is said when it is asked for. `{node}` and `{op}` in a
+            template stand for the node to blame.
         matched: the pattern is there, but a condition is not met.
     """
 
@@ -44,7 +45,11 @@ class MissError(Exception):
     @property
     def reason(self) -> Text:
         template, values = self._said
-        return template() if callable(template) else made_text(template, "", values)
+        if callable(template):
+            return template()
+        blamed = {"node": repr(self.node), "op": self.node.op}
+        shown = {name: text for name, text in blamed.items() if f"{{{name}}}" in template}
+        return made_text(template, "", shown | values)
 
     def __str__(self) -> str:
         return self.reason
@@ -100,7 +105,6 @@ class Match:
                 node,
                 either=_either(ops),
                 value=value.name,
-                op=node.op,
             )
         return self.keep(node)
 
@@ -109,24 +113,23 @@ class Match:
 
         Where the graph returns the result as well, `become` refuses the match.
         """
-        readers = [each for each in node.output.consumers if not isinstance(each, Return)]
+        readers = node.output.readers
         if len(readers) != 1:
             found = listed_readers(readers)
-            reason = Text(
+            raise MissError(
                 "one {either} must read the result of {op}, found {actual}",
+                node,
                 either=_either(ops),
-                op=node.op,
                 actual=found,
             )
-            raise MissError(reason, node)
         if readers[0].op not in ops:
-            reason = Text(
+            raise MissError(
                 "{either} must read the result of {op}, found {op_2}",
+                readers[0],
                 either=_either(ops),
                 op=node.op,
                 op_2=readers[0].op,
             )
-            raise MissError(reason, readers[0])
         return self.keep(readers[0])
 
     def follows(self, node: Node, *ops: str) -> Node | None:
@@ -151,11 +154,7 @@ class Match:
         found = second if first is value else first if second is value else None
         if found is None:
             raise MissError(
-                "{op} must read %{value} and one more, found {node}",
-                node,
-                op=node.op,
-                value=value.name,
-                node=repr(node),
+                "{op} must read %{value} and one more, found {node}", node, value=value.name
             )
         return found
 
@@ -177,16 +176,9 @@ class Match:
             return float(node.attributes["value"])  # type: ignore[arg-type]  # verified: a float
         number = scalar(self.other(node, value))
         if number is None:
-            raise MissError(
-                "{op} must have a constant of one element, found {node}",
-                node,
-                op=node.op,
-                node=repr(node),
-            )
+            raise MissError("{op} must have a constant of one element, found {node}", node)
         if node.op == "RealDiv" and (number == 0 or node.input(0) is not value):
-            raise MissError(
-                "RealDiv must divide by a constant, found {node}", node, node=repr(node)
-            )
+            raise MissError("RealDiv must divide by a constant, found {node}", node)
         return 1 / number if node.op == "RealDiv" else number
 
     def require(
@@ -246,14 +238,13 @@ class Match:
                 not others,
                 "{op} keeps its dtype (keep-dtype), but {op_2} does not",
                 kept[0],
-                op=kept[0].op,
                 op_2=others[0].op,
             )
         for node in nodes:
             given = controls.custom_of(node) is not None
-            self.require(not given, "customize-dtypes gives the dtypes of {op}", node, op=node.op)
+            self.require(not given, "customize-dtypes gives the dtypes of {op}", node)
             moved = node.op in controls.lists
-            self.require(not moved, "modify-mixlist moves {op} to another list", node, op=node.op)
+            self.require(not moved, "modify-mixlist moves {op} to another list", node)
 
     def columns_of(self, op: str) -> tuple[Column, ...]:
         row = find_operator(op)
@@ -295,22 +286,15 @@ class Match:
         attributes: Mapping[str, AttrValue] | None = None,
         survivors: Sequence[Node] = (),
     ) -> Node:
-        """Make `last` the node that computes the result of the whole match.
+        """Make `last` the node that computes the result of the whole match, or miss.
 
         All others go but `survivors`, which come from all origins of the match as `last` does.
-
-        Raises:
-            MissError: something else reads what is inside, precision differs between nodes, or the
-                SoC has no kernel of `op`.
         """
         if op not in {node.op for node in self.nodes} and not is_view(op):
             self.require_kernel(op, last)
         self.require_closed(last)
         self.require_one_precision()
-        last.op = op
-        last.attributes = dict(attributes or {})
-        last.name = self.graph.fresh_name(f"{op}:{last.output.name}")
-        last.set_inputs(inputs)
+        self.graph.restate(last, op, inputs, attributes)
         for node in (last, *survivors):
             node.origins = merged_origins(*self.nodes, *self.borrowed)
         for node in survivors:
@@ -324,11 +308,7 @@ class Match:
     def redirect(
         self, op: str, inputs: Sequence[Value | None], attributes: Mapping[str, AttrValue]
     ) -> None:
-        """Make the anchor compute its result as `op` of `inputs`; remove unread nodes.
-
-        Raises:
-            MissError: precision differs between nodes.
-        """
+        """Make the anchor compute its result as `op` of `inputs`; remove unread nodes."""
         self.require_one_precision()
         node = self.anchor
         if node.op != op:
@@ -338,11 +318,7 @@ class Match:
         self._bury_idle(self.nodes[1:], self.anchor)
 
     def pass_through(self, source: Value) -> None:
-        """Make all readers of the anchor's result read `source`; remove unread nodes.
-
-        Raises:
-            MissError: the result is a model output, or precision differs between nodes.
-        """
+        """Make all readers of the anchor's result read `source`; remove unread nodes."""
         node = self.anchor
         kept = node.output.is_output
         self.require(not kept, "%{output} is an output of the model", output=node.output.name)

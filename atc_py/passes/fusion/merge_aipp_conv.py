@@ -12,6 +12,7 @@ from atc_py.passes.fusion.matching import scalar
 from atc_py.passes.fusion.merge_kernels import any_open, only_reader
 from atc_py.target import Soc
 from atc_py.target.soc import Isa
+from atc_py.target.stored_nodes import numbers_of
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -32,7 +33,6 @@ class MergeAippConvPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Give every Aipp the scope of its convolution; returns how many there are."""
         if context.soc.isa not in _TAKEN_BY:
             return 0
         record = context.fusions.of(self.row.name)
@@ -75,8 +75,8 @@ def _refused(conv: Node) -> str:
     types = [value.type for value in (*conv.present_inputs, *conv.outputs)]
     if conv.engine is not Engine.AICORE or any_open(types):
         return Text("dims of the convolution must be known, and its kernel on the AI Core")
-    kernel, pads = types[1].shape[2:], _numbers(conv, "pads")
-    if kernel == _UNIT and _numbers(conv, "strides")[2:] == _UNIT and not any(pads):
+    kernel, pads = types[1].shape[2:], numbers_of(conv.attributes["pads"])
+    if kernel == _UNIT and numbers_of(conv.attributes["strides"])[2:] == _UNIT and not any(pads):
         return Text("a 1x1 convolution loads its images in another way")
     if kernel[0] <= max(pads[:2]):
         return Text(
@@ -85,11 +85,6 @@ def _refused(conv: Node) -> str:
             pads=list(pads),
         )
     return ""
-
-
-def _numbers(node: Node, name: str) -> tuple[int, ...]:
-    value = node.attributes[name]
-    return tuple(int(each) for each in value) if isinstance(value, tuple) else ()
 
 
 def _join(graph: Graph, chain: Sequence[Node], soc: Soc) -> None:

@@ -27,7 +27,6 @@ class MergeBranchesPass(MergePass):
     families = ELEMENTWISE
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Give every branching launch a scope; returns how many there are."""
         self._place = {node: place for place, node in enumerate(graph.nodes)}
         count = super().run(graph, context)
         if count:

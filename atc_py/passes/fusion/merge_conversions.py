@@ -35,7 +35,6 @@ class ConversionPass(MergePass):
     conversions: ClassVar[frozenset[str]]  # operators that convert
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Give every chain a scope; returns how many chains there are."""
         return super().run(graph, context) if context.soc.conversion_fusion else 0
 
     def _is_head(self, node: Node, soc: Soc) -> bool:

@@ -31,7 +31,6 @@ class MergeGroupsPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Give every group a scope; returns how many groups there are."""
         if not context.soc.vector_fusion:
             return 0
         groups = _Groups(graph, context.soc)
@@ -65,7 +64,7 @@ class _Groups:
         """Join what can be joined; number the launches in the order of their first nodes."""
         for node in reversed(self._nodes):
             if node in self._functions:
-                for maker in _makers(node):
+                for maker in dict.fromkeys(node.producers):
                     self._join(maker, node, record)
         scope = self._before
         for group in sorted(self._groups.values(), key=lambda nodes: self._place[nodes[0]]):
@@ -146,8 +145,3 @@ def _fits(maker: Node, reader: Node) -> bool:
     return maker.output.type.storage == reader.output.type.storage and (
         maker.output.type.dtype is reader.output.type.dtype
     )
-
-
-def _makers(node: Node) -> list[Node]:
-    makers = (value.producer for value in node.present_inputs)
-    return [*dict.fromkeys(maker for maker in makers if maker is not None)]

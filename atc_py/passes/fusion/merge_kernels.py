@@ -52,7 +52,6 @@ class MergePass(Pass):
     repeats: ClassVar[bool] = False  # whether parts of a head's result are seen with its own dims
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Give every chain a scope; returns how many chains there are."""
         record = context.fusions.of(self.row.name)
         scope = max((node.scope for node in graph.nodes), default=0)
         first = scope
@@ -287,8 +286,7 @@ def _fits_pipe(node: Node) -> bool:
     if node.op not in SUMS:
         return True
     kinds = {(operand.type.dims, operand.type.storage) for operand in node.present_inputs}
-    makers = {value.producer.op for value in node.present_inputs if value.producer is not None}
-    return len(kinds) == 1 and "ConcatD" not in makers
+    return len(kinds) == 1 and all(maker.op != "ConcatD" for maker in node.producers)
 
 
 def only_reader(node: Node) -> tuple[str, Node | None]:
@@ -324,8 +322,7 @@ def node_between(launch: Sequence[Node], place: Mapping[Node, int]) -> Node | No
         readers = [reader for value in node.outputs for reader in value.consumers]
         after = [reader for reader in readers if place.get(reader, last + 1) <= last]
         if node.scope:
-            makers = [value.producer for value in node.present_inputs if value.producer is not None]
-            after += [other for other in makers + readers if other.scope == node.scope]
+            after += [other for other in node.producers + readers if other.scope == node.scope]
         if not inside.isdisjoint(after):
             return node
         waiting += [other for other in dict.fromkeys(after) if other not in reached]
@@ -334,7 +331,6 @@ def node_between(launch: Sequence[Node], place: Mapping[Node, int]) -> Node | No
 
 
 def between_text(node: Node) -> Text:
-    """The reason why nodes do not share a launch between which `node` must run."""
     text = Text("{node} reads a part of the launch, and another part reads it")
     return text.with_values(node=repr(node))
 
@@ -345,8 +341,7 @@ def put_launches_in_order(graph: Graph) -> None:
     launch_of = {node: launch for launch in launches for node in launch}
 
     def needs(launch: tuple[Node, ...]) -> list[tuple[Node, ...]]:
-        makers = [value.producer for node in launch for value in node.present_inputs]
-        needed = dict.fromkeys(launch_of[maker] for maker in makers if maker is not None)
+        needed = dict.fromkeys(launch_of[maker] for node in launch for maker in node.producers)
         needed.pop(launch, None)
         return [*needed]
 

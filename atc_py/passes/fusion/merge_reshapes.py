@@ -13,7 +13,6 @@ class MergeReshapesPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from a view to what it shows of the first one."""
         view = match.anchor
         source, depth = view.input(0), 0
         while source is not None and (before := source.producer) and before.op in VIEWS:

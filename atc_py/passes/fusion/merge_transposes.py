@@ -14,7 +14,7 @@ class MergeTransposesPass(RewritePass):
     def rewrite(self, match: Match) -> None:
         last = match.anchor
         source, perm = last.input(0), numbers_of(last.attributes["perm"])
-        first = None if source is None else source.producer
+        first = last.producer()
         depth = first is not None and first.op == "TransposeD"
         if first is not None and depth:
             match.keep(first)

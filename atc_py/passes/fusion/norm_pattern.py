@@ -6,7 +6,6 @@ from atc_py.ir import Node, SplatConst, Value
 from atc_py.passes.fusion.matching import Match, MissError, scalar
 from atc_py.target.stored_nodes import numbers_of
 from atc_py.tensor.shapes import closed_shape
-from atc_py.text import Text
 
 _SQUARE = 2.0
 
@@ -24,13 +23,11 @@ def root_of(match: Match) -> Root:
     added = match.producer(match.source_of(match.anchor.input(0)), "Add")
     epsilon = _constant_of(added)
     if epsilon is None:
-        raise MissError(
-            "Add must have a constant of one element, found {added}", added, added=repr(added)
-        )
+        raise MissError("Add must have a constant of one element, found {node}", added)
     number, constant = epsilon
     mean = match.producer(match.source_of(match.other(added, constant)), "ReduceMeanD")
     if not mean.attributes.get("keep_dims", False):
-        raise MissError("the mean must keep its axes, found {mean}", mean, mean=repr(mean))
+        raise MissError("the mean must keep its axes, found {node}", mean)
     squared = _squared(match, match.producer(match.source_of(mean.input(0)), "Pow", "Mul"))
     return Root(squared, numbers_of(mean.attributes["axes"]), number)
 
@@ -49,7 +46,7 @@ def _squared(match: Match, node: Node) -> Value | None:
         return value
     if node.op == "Pow" and scalar(second) == _SQUARE:
         return value
-    raise MissError("the mean must be of a square, found {node}", node, node=repr(node))
+    raise MissError("the mean must be of a square, found {node}", node)
 
 
 def quotient_of(match: Match) -> tuple[Node, Value]:
@@ -60,10 +57,7 @@ def quotient_of(match: Match) -> tuple[Node, Value]:
         divided = reader.input(0)
         if divided is None or divided is root.output:
             raise MissError(
-                "the result of {op} must be the divisor, found {reader}",
-                reader,
-                op=match.anchor.op,
-                reader=repr(reader),
+                "the result of {op} must be the divisor, found {node}", reader, op=match.anchor.op
             )
         return reader, divided
     inverse = match.ahead(reader)
@@ -71,18 +65,8 @@ def quotient_of(match: Match) -> tuple[Node, Value]:
     return product, match.other(product, inverse.output)
 
 
-def factor_of(match: Match, node: Node) -> tuple[Value | None, Node]:
-    """The constant that multiplies the result, if any, and the last node so far."""
-    return _constant_operand(match, node, "Mul")
-
-
-def addend_of(match: Match, node: Node) -> tuple[Value | None, Node]:
-    """The constant that is added to the result, if one is, and the last node so far."""
-    return _constant_operand(match, node, "Add")
-
-
-def _constant_operand(match: Match, node: Node, op: str) -> tuple[Value | None, Node]:
-    """The constant of the `op` that follows `node`, which then is the last node so far."""
+def constant_operand(match: Match, node: Node, op: str) -> tuple[Value | None, Node]:
+    """The constant of the `op` that follows `node`, if one does, and the last node so far."""
     reader = match.follows(node, op)
     if reader is None:
         return None, node
@@ -120,11 +104,11 @@ def parameter(
         data = SplatConst(missing, x.type.dtype, shape)
         return match.graph.constant(f"{x.name}.{'gamma' if missing else 'beta'}", data)
     found = list(given.type.dims)
-    reason = Text(
+    match.require(
+        found == list(shape) and given.type.dtype is x.type.dtype,
         "gamma and beta must be {dtype} {shape}, found {type}",
         dtype=x.type.dtype.value,
         shape=list(shape),
         type=given.type,
     )
-    match.require(found == list(shape) and given.type.dtype is x.type.dtype, reason)
     return given

@@ -66,9 +66,7 @@ def _write(match: Match, node: Node, axis: int, k: int) -> None:
     x = node.present_inputs[0] if axis == last else _turned(match, node.present_inputs[0], order)
     ramp = graph.constant(f"{node.outputs[0].name}.ramp", DenseConst(_ramp()))
     if axis == last:
-        node.op, node.attributes = "TopKD", attributes
-        node.name = graph.fresh_name(f"TopKD:{node.outputs[0].name}")
-        node.set_inputs([x, ramp])
+        graph.restate(node, "TopKD", [x, ramp], attributes)
         return
     outputs = [
         (f"{each.name}.ranked", TensorType(each.type.dtype, _swapped(each.type, order)))

@@ -9,12 +9,9 @@ class RemoveIdentitiesPass(RewritePass):
     """Removal of identities: ConcatD of one operand, ExpandD, slices and Pads of all."""
 
     def rewrite(self, match: Match) -> None:
-        """Remove anchors that keep dims and elements, and slices that reach all forward."""
         node = match.anchor
         if len(node.inputs) != 1 or len(node.outputs) != 1:
-            raise MissError(
-                "one operand and one result are needed, found {node}", node, node=repr(node)
-            )
+            raise MissError("one operand and one result are needed, found {node}", node)
         (source,) = node.present_inputs
         match.require_known_dims(node.output, source)
         if source.type.dims != node.output.type.dims:

@@ -1,19 +1,12 @@
 """Grouped convolution becomes a split, one convolution per group, and a concatenation."""
 
-from functools import partial
-
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from atc_py.ir import AttrValue, DeferredConst, Graph, Node, TensorType, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
-
-Array = npt.NDArray[np.generic]
-
 
 _CONVOLUTIONS = ("Conv2D", "Conv3D")
 
@@ -102,15 +95,11 @@ class _Cutter(msgspec.Struct, frozen=True):
             raise ValueError(Text("{value} is not a constant", value=repr(value)))
         part = _divided(value.type, axis, self.groups)
         dim = part.shape[axis]
-        compute = partial(_slice, axis=axis, start=group * dim, dim=dim)
-        data = DeferredConst(part.dtype, part.shape, [value.const], compute, f"group {group}")
+        index = (slice(None),) * axis + (slice(group * dim, (group + 1) * dim),)
+        data = DeferredConst(
+            part.dtype, part.shape, [value.const], lambda array: array[index], f"group {group}"
+        )
         return self.graph.constant(f"{value.name}.group{group}", data)
-
-
-def _slice(array: Array, *, axis: int, start: int, dim: int) -> Array:
-    """`dim` elements from `start` on along `axis`."""
-    index = (slice(None),) * axis + (slice(start, start + dim),)
-    return array[index]
 
 
 def _divided(type_: TensorType, axis: int, parts: int) -> TensorType:

@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from atc_py.ir import ConstData, DeferredConst, Node, RowwiseConst, Value
 from atc_py.passes.fusion.matching import Match, MissError
-from atc_py.text import Text
 
 Array = npt.NDArray[Any]
 
@@ -36,16 +35,10 @@ def channels_axis(match: Match, layer: Node) -> int:
 
 
 def channel_constant(match: Match, node: Node, layer: Node) -> ConstData:
-    """The constant operand of `node` with one element or one per output channel.
-
-    Raises:
-        MissError: there is none, or its elements are along other axes.
-    """
+    """The constant operand of `node` with one element or one per output channel."""
     constants = [value for value in node.present_inputs if value.const is not None]
     if len(constants) != 1 or constants[0].const is None:
-        raise MissError(
-            "one operand of {op} must be constant, found {node}", node, op=node.op, node=repr(node)
-        )
+        raise MissError("one operand of {op} must be constant, found {node}", node)
     data, result = constants[0].const, layer.output.type
     axis = result.rank - 1 if layer.op in PRODUCTS else _CHANNELS
     channels = result.dims[axis]
@@ -55,11 +48,12 @@ def channel_constant(match: Match, node: Node, layer: Node) -> ConstData:
     wanted[axis] = channels
     shape = [1] * (result.rank - len(data.shape)) + list(data.shape)
     fits = len(data.shape) <= result.rank and shape in (wanted, [1] * result.rank)
-    reason = Text(
+    match.require(
+        fits and result.dims == node.output.type.dims,
         "the constant must have an element per output channel, found {shape}",
+        node,
         shape=list(data.shape),
     )
-    match.require(fits and result.dims == node.output.type.dims, reason, node)
     same = result.dtype.is_float and data.dtype is result.dtype
     match.require(
         same, "all must be floats of one dtype, found {dtype}", node, dtype=data.dtype.value

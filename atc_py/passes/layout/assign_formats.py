@@ -21,7 +21,6 @@ class AssignFormatsPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Mark values; returns how many are images or volumes."""
         marked: set[Value] = set()
         pending = [value for node in graph.nodes for value in _seeds(node)]
         while pending:

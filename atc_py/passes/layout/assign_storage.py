@@ -36,7 +36,6 @@ class AssignStoragePass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Choose; returns how many values are stored in blocks."""
         if not any(_asks_for_blocks(node) for node in graph.nodes):
             return 0
         assignment = StorageAssignment(graph, context.soc)

@@ -22,7 +22,6 @@ _STEPS_PER_ARC = 400
 
 
 def cut_cost(edges: Iterable[Edge], side: Collection[int]) -> int:
-    """Weight of the edges that have points on both sides; `side` is that of SOURCE."""
     total = 0
     for weight, points in edges:
         inside = sum(point == SOURCE or point in side for point in points)
@@ -57,7 +56,6 @@ class _Flow:
         self._levels: list[int] = []
 
     def join(self, weight: int, points: Collection[int]) -> None:
-        """Add an edge of at least two points."""
         ends = [{SOURCE: self._source, SINK: self._sink}.get(point, point) for point in points]
         if len(ends) == 2:  # noqa: PLR2004  (an arc needs no points of its own)
             self._add(ends[0], ends[1], weight, weight)

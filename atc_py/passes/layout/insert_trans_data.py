@@ -1,6 +1,6 @@
 """TransData is inserted where a node does not take a value as it is stored."""
 
-from atc_py.ir import AttrValue, Engine, Graph, Return, Value
+from atc_py.ir import AttrValue, Engine, Graph, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.target import Soc
 from atc_py.target.storage_choices import ROWS, select_storages
@@ -76,8 +76,7 @@ def trans_data(graph: Graph, value: Value, storage: Storage | None) -> Value:
         "groups": max(each.groups if each is not None else 1 for each in (held, storage)),
     }
     name = f"{value.name}.{attributes['dst_format']}"
-    readers = (user for user in value.consumers if not isinstance(user, Return))
-    maker = value.producer or next(readers)
+    maker = value.producer or value.readers[0]
     node = graph.add_node(
         "TransData", [value], [(name, value.type.with_storage(storage))], attributes, maker.origins
     )

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Mapping
 
-from atc_py.ir import Graph, Node, Return, TensorType, Value
+from atc_py.ir import Graph, Node, TensorType, Value
 from atc_py.text import SEMICOLON, Text, plural
 
 _NAMED = 3
@@ -37,7 +37,7 @@ def _entry(
         "to": after,
         "bytes": source.type.stored_nbytes + result.type.stored_nbytes,
         "given_by": "input" if source.producer is None else source.producer.op,
-        "taken_by": sorted({reader.op for reader in _readers(result)})
+        "taken_by": sorted({reader.op for reader in result.readers})
         + ["output"] * (result in outputs),
         "reason": SEMICOLON.join((_giver(source, inputs, before), _takers(result, outputs, after))),
     }
@@ -54,7 +54,7 @@ def _giver(value: Value, inputs: Collection[Value], form: str) -> Text:
 
 
 def _takers(value: Value, outputs: Mapping[Value, str], form: str) -> Text:
-    names: list[str] = [_called(node) for node in _readers(value)]
+    names: list[str] = [_called(node) for node in value.readers]
     if value in outputs:
         names.insert(0, Text("output {at}", at=outputs[value]))
     shown, more = names[:_NAMED], len(names) - _NAMED
@@ -67,11 +67,6 @@ def _takers(value: Value, outputs: Mapping[Value, str], form: str) -> Text:
         names=Text(", ", context="readers").join(shown),
         format=form,
     )
-
-
-def _readers(value: Value) -> list[Node]:
-    """List the nodes that read a value; the record names outputs of the model in its own way."""
-    return [user for user in value.consumers if not isinstance(user, Return)]
 
 
 def _called(node: Node) -> str:

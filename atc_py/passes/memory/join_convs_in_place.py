@@ -2,7 +2,7 @@
 
 from atc_py.ir import Engine, Graph, Node, Value
 from atc_py.passes.base import Miss, Pass, PassContext
-from atc_py.passes.memory.join_in_place import BLOCKED, CHANNELS, is_returned, readers_of
+from atc_py.passes.memory.join_in_place import BLOCKED, CHANNELS, is_returned
 from atc_py.target import JOINED_IN_PLACE, SocFamily
 from atc_py.target.stored_nodes import IMAGES
 from atc_py.tensor.storage import c0_of
@@ -57,7 +57,7 @@ def _why_apart(node: Node) -> str:
         return Text("operands must be convolutions of the same kind, read only here")
     if any(value.type.is_open for value in values) or not _joins_images(node):
         return Text("channels of all but the last operand must fill blocks of images")
-    readers = (reader for reader in readers_of(node.output) if reader.op == JOINED_IN_PLACE)
+    readers = (reader for reader in node.output.readers if reader.op == JOINED_IN_PLACE)
     if node.engine is not Engine.AICORE or node.scope or next(readers, None):
         return Text("the result must be a launch of its own")
     return Text("the result is an output of the model") if is_returned(node.output) else ""

@@ -31,7 +31,7 @@ class JoinInPlacePass(Pass):
         taken: set[Node] = set()
         joined = 0
         for node in found:
-            makers = [value.producer for value in node.present_inputs if value.producer is not None]
+            makers = node.producers
             if not _is_one_image(node) or not _may_lie_inside(node, makers, taken):
                 continue
             taken.update(makers)
@@ -74,7 +74,7 @@ def _may_lie_inside(node: Node, makers: list[Node], taken: set[Node]) -> bool:
         return False
     if any(is_returned(value) for value in (*values, node.output)):
         return False
-    if any(reader.op == JOINED_IN_PLACE for reader in readers_of(node.output)):
+    if any(reader.op == JOINED_IN_PLACE for reader in node.output.readers):
         return False
     return all(
         maker not in taken and maker.engine is Engine.AICORE and not is_view(maker.op)
@@ -84,9 +84,5 @@ def _may_lie_inside(node: Node, makers: list[Node], taken: set[Node]) -> bool:
 
 def is_returned(value: Value) -> bool:
     """True if a value, or a view of it, is an output of the model."""
-    views = [reader for reader in readers_of(value) if is_view(reader.op)]
+    views = [reader for reader in value.readers if is_view(reader.op)]
     return value.is_output or any(is_returned(view.output) for view in views)
-
-
-def readers_of(value: Value) -> list[Node]:
-    return [reader for reader in value.consumers if reader.outputs]

@@ -126,9 +126,7 @@ Reads: TypeAlias = "dict[Block, list[Value]]"
 def merged(live: Liveness, sizes: Mapping[Block, int]) -> list[Tenancy]:
     """The arena's blocks as tenancies: results reuse the memory of operands where allowed.
 
-    Args:
-        live: blocks and launches.
-        sizes: of the blocks in the arena; a result and the operand under it have the same size.
+    `sizes` are those of the blocks in the arena; a result and the operand under it have one size.
     """
     rows: dict[Block, list[Block]] = {}
     for block in live.blocks:

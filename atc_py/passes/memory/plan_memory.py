@@ -16,7 +16,6 @@ class PlanMemoryPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Plan; returns how many values are in the arena."""
         soc = context.soc
         plan = plan_memory(graph, soc.gm_align, reuse=context.reuse_memory, padding=soc.gm_padding)
         graph.memory = plan
@@ -26,13 +25,10 @@ class PlanMemoryPass(Pass):
 def plan_memory(
     graph: Graph, alignment: int, *, reuse: bool = True, padding: int = 0
 ) -> MemoryPlan:
-    """A plan for `graph`, which must have its engines.
+    """A plan for `graph`, which must have its engines; offsets are multiples of `alignment` bytes.
 
-    Args:
-        graph: what to plan.
-        alignment: bytes; offsets are multiples of it.
-        reuse: whether values may share addresses.
-        padding: bytes; each value is rounded up to as many, and as many follow it.
+    With `reuse` values may share addresses. A value is rounded up to `padding` bytes, and as many
+    follow it.
     """
     live = live_ranges(graph)
     blocks = [block for block in live.blocks if block.home is None]

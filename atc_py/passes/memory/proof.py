@@ -50,7 +50,6 @@ def unsound_places(
 
 
 def placement_of(graph: Graph, plan: MemoryPlan, values: Sequence[Value]) -> Placement:
-    """The plan of `graph` as a placement; tensors as in `values`, which are the graph's."""
     number = {value: position for position, value in enumerate(values)}
     inputs, outputs = set(graph.inputs), set(graph.outputs)
     stored = {

@@ -98,7 +98,6 @@ class AssignPrecisionPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Type every node; returns the number of casts inserted."""
         return _Assignment(graph, context).run()
 
 
@@ -123,7 +122,6 @@ class _Assignment:
         self._sink = Sink()
 
     def run(self) -> int:
-        """Type all nodes, then give the outputs their dtypes."""
         for value in self._graph.inputs:
             if value.name in self._controls.fp16_inputs:
                 value.type = value.type.with_dtype(DType.FLOAT16)
@@ -212,16 +210,7 @@ class _Assignment:
             yield from requests(mode, tensors)
 
     def _choose(self, node: Node, row: TargetOp, request: DtypeRequest) -> Choice | None:
-        soc = self._context.soc
-        wanted = (request.inputs, request.outputs)
-        choice = choose_column(
-            node,
-            row,
-            soc,
-            wanted,
-            falls=request.falls,
-            must=(request.exact_inputs, request.exact_outputs),
-        )
+        choice = choose_column(node, row, self._context.soc, request)
         if choice is None or not request.short:
             return choice
         present = [d for v, d in zip(node.inputs, choice.inputs, strict=True) if v is not None]
@@ -246,7 +235,6 @@ class _Assignment:
         self._record(node, rule, origin)
 
     def _origins(self, node: Node) -> _Sides:
-        """The model's own dtypes of the node's inputs and outputs."""
         inputs = tuple([self._origin.get(v, v.type.dtype) if v else None for v in node.inputs])
         return self._shared((inputs, tuple([self._origin[value] for value in node.outputs])))
 

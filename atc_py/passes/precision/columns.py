@@ -1,11 +1,12 @@
 """Matching a node's dtypes with the dtype columns of its operator's row; Casts and their engine."""
 
-from collections.abc import Collection, Sequence
 from functools import lru_cache
+from math import prod
 
 import msgspec
 
 from atc_py.ir import Engine, Graph, Node, Value
+from atc_py.passes.precision.requested_dtypes import SHORT, DtypeRequest
 from atc_py.target import Column, Limit, Soc, TargetOp, Unit, Values, find_operator
 from atc_py.tensor.dtypes import DType
 
@@ -51,8 +52,6 @@ def insert_cast(graph: Graph, value: Value, dtype: DType, soc: Soc) -> Value:
 _RISES = {(DType.FLOAT16, DType.FLOAT32), (DType.BFLOAT16, DType.FLOAT32)}
 """(wanted, taken): a wider float may stand in for a narrower one."""
 
-_SHORT = frozenset({DType.FLOAT16, DType.BFLOAT16})
-
 _NARROWED, _AICPU = 1, 2
 """Ranks after AI Core columns that lose nothing: AI Core with narrowed floats, and AI CPU."""
 
@@ -70,28 +69,25 @@ def choose_column(
     node: Node,
     row: TargetOp,
     soc: Soc,
-    wanted: tuple[Sequence[DType], Sequence[DType]],
-    *,
-    falls: Collection[tuple[DType, DType]] = (),
-    must: tuple[Sequence[DType], Sequence[DType]] = ((), ()),
+    request: DtypeRequest,
 ) -> Choice | None:
-    """The offered column that is nearest to the `wanted` dtypes of inputs and outputs.
+    """The offered column that is nearest to the requested dtypes of inputs and outputs.
 
     AI Core comes before AI CPU; among the columns of one engine the one with the fewest changes
-    wins, and the row's order decides between equals. `falls` are the pairs of a wanted dtype and
-    a narrower one that the AI Core may take for it where it takes nothing better; that comes
-    before the AI CPU. Columns that output the float32 sums of narrower operands are for those
-    who want them alone. `must` are dtypes of the first inputs and outputs that no other meets.
+    wins, and the row's order decides between equals. What the AI Core narrows where it takes
+    nothing better comes before the AI CPU. Columns that output the float32 sums of narrower
+    operands are for those who want them alone.
     """
     best: tuple[int, int, Choice] | None = None
+    sums_wanted = request.inputs[0] in SHORT and request.outputs[0] is DType.FLOAT32
     for choice in offered_columns(node, row, soc):
-        if returns_sums(row, choice) and not (
-            wanted[0][0] in _SHORT and wanted[1][0] is DType.FLOAT32
-        ):
+        if returns_sums(row, choice) and not sums_wanted:
             continue
-        if not (_begins(choice.inputs, must[0]) and _begins(choice.outputs, must[1])):
+        if not _begins(choice.inputs, request.exact_inputs):
             continue
-        changes = _changes(node, wanted, choice, falls)
+        if not _begins(choice.outputs, request.exact_outputs):
+            continue
+        changes = _changes(node, request, choice)
         if changes is None:
             continue
         risen, fallen = changes
@@ -105,7 +101,6 @@ def choose_column(
 
 
 def offered_columns(node: Node, row: TargetOp, soc: Soc) -> tuple[Choice, ...]:
-    """Engine and dtype columns that `soc` has for `node`, preferred first."""
     within = broken_limit(node, row) is None
     return _offered(row, soc, within, (len(node.inputs), len(node.outputs)))
 
@@ -149,7 +144,6 @@ def _is_offered(
 
 
 def broken_limit(node: Node, row: TargetOp) -> Limit | Values | None:
-    """The first limit of the AI Core kernel that the node's attributes break, or None."""
     for limit in row.limits:
         if not _within(node, limit):
             return limit
@@ -165,10 +159,7 @@ def _within(node: Node, limit: Limit | Values) -> bool:
         return True
     bound = [numbers[position] for position in limit.positions if position < len(numbers)]
     if limit.product:
-        product = 1.0
-        for number in bound:
-            product *= number
-        bound = [product]
+        bound = [prod(bound)]
     return all(limit.low <= number <= limit.high for number in bound)
 
 
@@ -182,32 +173,27 @@ def _repeat(dtypes: tuple[DType, ...], count: int) -> tuple[DType, ...]:
     return (dtypes + dtypes[-1:] * count)[:count]
 
 
-def _begins(dtypes: Sequence[DType], first: Sequence[DType]) -> bool:
-    return tuple(dtypes[: len(first)]) == tuple(first)
+def _begins(dtypes: tuple[DType, ...], first: tuple[DType, ...]) -> bool:
+    return dtypes[: len(first)] == first
 
 
 def returns_sums(row: TargetOp, choice: Choice) -> bool:
     """True if a cube operator leaves the sums of 16-bit products in float32."""
     return (
-        row.unit is Unit.CUBE and choice.inputs[0] in _SHORT and choice.outputs[0] is DType.FLOAT32
+        row.unit is Unit.CUBE and choice.inputs[0] in SHORT and choice.outputs[0] is DType.FLOAT32
     )
 
 
-def _changes(
-    node: Node,
-    wanted: tuple[Sequence[DType], Sequence[DType]],
-    choice: Choice,
-    falls: Collection[tuple[DType, DType]],
-) -> tuple[int, int] | None:
+def _changes(node: Node, request: DtypeRequest, choice: Choice) -> tuple[int, int] | None:
     """Numbers of tensors that widen and narrow, or None where one does not match."""
     pairs = [
         (want, take)
-        for value, want, take in zip(node.inputs, wanted[0], choice.inputs, strict=True)
+        for value, want, take in zip(node.inputs, request.inputs, choice.inputs, strict=True)
         if value is not None
     ]
-    pairs += zip(wanted[1], choice.outputs, strict=True)
+    pairs += zip(request.outputs, choice.outputs, strict=True)
     changed = [pair for pair in pairs if pair[0] is not pair[1]]
-    if any(pair not in _RISES and pair not in falls for pair in changed):
+    if any(pair not in _RISES and pair not in request.falls for pair in changed):
         return None
-    fallen = sum(pair in falls for pair in changed)
+    fallen = sum(pair in request.falls for pair in changed)
     return len(changed) - fallen, fallen

@@ -42,12 +42,7 @@ _ACL |= {each.value.upper(): each for each in DType if each.is_integer}
 
 
 def read_controls(options: PrecisionOptions, mode: PrecisionMode, names: ModelNames) -> Controls:
-    """The user's controls of single parts of the model that has `names`.
-
-    Raises:
-        AtcError: as `atc_py.system.input_files.read_text` does, BAD_CONTROL_FILE, BAD_OPTION, OPTIONS_EXCLUDE,
-            and NOT_IN_MODEL for every name that nothing has.
-    """
+    """The user's controls of single parts of the model that has `names`; no name may be unknown."""
     controls, unknown = find_controls(options, mode, names)
     if unknown:
         raise AtcError(*unknown)
@@ -57,11 +52,7 @@ def read_controls(options: PrecisionOptions, mode: PrecisionMode, names: ModelNa
 def find_controls(
     options: PrecisionOptions, mode: PrecisionMode, names: ModelNames
 ) -> tuple[Controls, tuple[Diagnostic, ...]]:
-    """`read_controls`, with NOT_IN_MODEL for each unknown name instead of an error.
-
-    Raises:
-        AtcError: as `read_controls`, but for NOT_IN_MODEL.
-    """
+    """`read_controls`, with NOT_IN_MODEL for each unknown name instead of an error."""
     reader = _Reader(names)
     implementation_nodes, implementation_types = reader.implementations(options.op_precision_mode)
     keep_nodes, keep_types = reader.keep(options.keep_dtype)

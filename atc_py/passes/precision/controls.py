@@ -123,12 +123,9 @@ class ModelNames(msgspec.Struct, frozen=True):
         file_nodes: Iterable[tuple[str, Sequence[str]]],
         outputs: Iterable[str],
     ) -> ModelNames:
-        """The names of a model.
+        """The names of a model with the outputs `outputs`, of which folding leaves `view`.
 
-        Args:
-            view: what folding leaves of it.
-            file_nodes: names of the file's nodes, folded ones as well, with their outputs.
-            outputs: names of the model's outputs.
+        `file_nodes` are names of the file's nodes, folded ones as well, with their outputs.
         """
         found: dict[str, Sequence[str]] = {node.name: () for node in view.all_nodes if node.name}
         found |= {name: results for name, results in file_nodes if name}
@@ -150,11 +147,6 @@ def unknown_name(kind: str, name: str, known: Iterable[str], place: Place) -> Di
 
 
 def check_soc(mode: PrecisionMode, soc: Soc) -> None:
-    """Refuse a mode that makes floats bfloat16 on a SoC that does not have it.
-
-    Raises:
-        AtcError: NO_BFLOAT16.
-    """
     if mode.is_bfloat16 and not soc.bfloat16:
         known = ", ".join(each.name for each in socs() if each.bfloat16)
         raise NO_BFLOAT16.error(

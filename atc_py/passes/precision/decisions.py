@@ -53,16 +53,15 @@ def refusal_of(
     place: Place,
     tensors: NodeTensors | None,
 ) -> Refusal:
-    """The reason that nothing on `soc` meets `request` for `node`."""
     given = [d for v, d in zip(node.inputs, request.inputs, strict=True) if v is not None]
     wanted = ", ".join(sorted({dtype.value for dtype in (*given, *request.outputs)}))
     lack = Text("{op} has no kernel for {wanted}", op=node.op, wanted=wanted)
-    elsewhere = [other for other in socs() if _meets(node, row, other, request)]
+    elsewhere = [other for other in socs() if choose_column(node, row, other, request)]
     modes = [
         mode.value
         for mode in PrecisionMode
         if tensors is not None
-        and any(_meets(node, row, soc, other) for other in requests(mode, tensors))
+        and any(choose_column(node, row, soc, other) for other in requests(mode, tensors))
     ]
     rule = request.rule.partition(":")[0] if modes else ""
     return Refusal(
@@ -73,11 +72,6 @@ def refusal_of(
         soc.name if elsewhere else "",
         rule,
     )
-
-
-def _meets(node: Node, row: TargetOp, soc: Soc, request: DtypeRequest) -> bool:
-    wanted, must = (request.inputs, request.outputs), (request.exact_inputs, request.exact_outputs)
-    return choose_column(node, row, soc, wanted, falls=request.falls, must=must) is not None
 
 
 def _there(node: Node, row: TargetOp, soc: Soc, request: DtypeRequest) -> Text:
@@ -105,10 +99,8 @@ _FIX = Text("; `atc-py fix` names the rules that give it another form")
 def _ways_out(rule: str, modes: list[str], elsewhere: list[Soc]) -> Text:
     """Ways to let a node compile, none of which leads to the same refusal.
 
-    Args:
-        rule: the precision mode or finer control that wants the dtypes; "" where no mode helps.
-        modes: the precision modes with a kernel on the SoC.
-        elsewhere: the SoCs with a kernel at the dtypes wanted.
+    `rule` is the precision mode or finer control that wants the dtypes, "" where no mode helps;
+    `modes` have a kernel on the SoC, the SoCs `elsewhere` at the dtypes wanted.
     """
     first = PrecisionMode.FORCE_FP16.value
     mode = first if first in modes else next(iter(modes), "")

@@ -93,7 +93,6 @@ _MOST_BYTES = 64 * 2**20
 
 
 def _are_integers(data: ConstData, dtype: DType) -> bool:
-    """True if all elements are integers that `dtype` holds."""
     large = data.dtype.itemsize * element_count(data.shape) > _MOST_BYTES
     if large or isinstance(data, OpaqueConst):
         return False

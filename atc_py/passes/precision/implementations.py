@@ -88,29 +88,13 @@ _DIFFERENCE, _EXPONENTIAL = "float16_difference", "float16_exponential"
 _BOTH = frozenset({PRECISE, FAST})
 _PRODUCTS = _BOTH | {"enable_float_32_execution", "enable_hi_float_32_execution"}
 
+_TWO_MODES = """
+AvgPoolV2 BatchMultiClassNonMaxSuppression Exp FloorMod GeluV2 LRN LogSoftmaxV2 ROIAlign RealDiv
+ReduceLogSumExp ReduceMeanD Sigmoid SoftmaxV2 Sqrt SquareSumV1 Tanh Threshold
+"""
+
 ATC_MODES = {
-    **dict.fromkeys(
-        [
-            "AvgPoolV2",
-            "BatchMultiClassNonMaxSuppression",
-            "Exp",
-            "FloorMod",
-            "GeluV2",
-            "LRN",
-            "LogSoftmaxV2",
-            "ROIAlign",
-            "RealDiv",
-            "ReduceLogSumExp",
-            "ReduceMeanD",
-            "Sigmoid",
-            "SoftmaxV2",
-            "Sqrt",
-            "SquareSumV1",
-            "Tanh",
-            "Threshold",
-        ],
-        _BOTH,
-    ),
+    **dict.fromkeys(_TWO_MODES.split(), _BOTH),
     **dict.fromkeys(sorted(CUBE_LIST), _PRODUCTS),
     "LayerNorm": _BOTH | {"keep_fp16"},
 }

@@ -46,110 +46,21 @@ CUBE_LIST = frozenset(
 """The rows that `fp16.op_type` of CANN's `fe.ini` names: what the float16 cube is for."""
 
 _REVERSED = frozenset({"ReverseSequence"})
-_TRAINING_BLACK = frozenset(
-    [
-        "Log",
-        "LogSoftmaxV2",
-        "Pow",
-        "Power",
-        "ReduceMeanD",
-        "ReduceProdD",
-        "ReduceSum",
-        "SquareSumV1",
-    ]
-)
+_TRAINING_BLACK = "Log LogSoftmaxV2 Pow Power ReduceMeanD ReduceProdD ReduceSum SquareSumV1"
 _GRU = CUBE_LIST | {"DynamicGRUV2"}
 _RECURRENT = _GRU | {"DynamicRNN"}
 _A2_WHITE = _RECURRENT | {"IsInf", "MaxPoolV3", "RmsNorm"}
 
-_OPEN_WHITE = frozenset(
-    [
-        "Abs",
-        "AccumulateNV2",
-        "Acos",
-        "Add",
-        "Addcmul",
-        "Adds",
-        "Aipp",
-        "AscendAntiQuant",
-        "Asin",
-        "Atan",
-        "Atanh",
-        "AvgPoolV2",
-        "BatchNorm",
-        "BitwiseAnd",
-        "BitwiseOr",
-        "BitwiseXor",
-        "Cast",
-        "Ceil",
-        "Celu",
-        "ClipByValue",
-        "ConcatD",
-        "Cos",
-        "Cosh",
-        "Elu",
-        "Equal",
-        "Erf",
-        "Exp",
-        "Floor",
-        "FloorMod",
-        "GatherElements",
-        "GatherNd",
-        "GatherV2D",
-        "GeluV2",
-        "GlobalLpPool",
-        "Greater",
-        "GreaterEqual",
-        "HardSigmoid",
-        "HardSwish",
-        "IsInf",
-        "IsNan",
-        "LeakyRelu",
-        "Less",
-        "LessEqual",
-        "Log",
-        "LogSoftmaxV2",
-        "LogicalAnd",
-        "LogicalNot",
-        "LogicalOr",
-        "MVNV2",
-        "MaxPoolV3",
-        "Maximum",
-        "Minimum",
-        "Mod",
-        "Mul",
-        "Muls",
-        "PRelu",
-        "PadV3",
-        "PadV3D",
-        "Pow",
-        "Power",
-        "ROIPooling",
-        "Range",
-        "RealDiv",
-        "Reciprocal",
-        "Relu",
-        "RightShift",
-        "Round",
-        "Rsqrt",
-        "SelectV2",
-        "Shrink",
-        "Sigmoid",
-        "Sign",
-        "Sin",
-        "Sinh",
-        "SoftmaxV2",
-        "Softplus",
-        "Softsign",
-        "Sqrt",
-        "Sub",
-        "Swish",
-        "Tan",
-        "Tanh",
-        "Threshold",
-        "Trilu",
-    ]
-)
+_OPEN_WHITE = """
+Abs AccumulateNV2 Acos Add Addcmul Adds Aipp AscendAntiQuant Asin Atan Atanh AvgPoolV2 BatchNorm
+BitwiseAnd BitwiseOr BitwiseXor Cast Ceil Celu ClipByValue ConcatD Cos Cosh Elu Equal Erf Exp Floor
+FloorMod GatherElements GatherNd GatherV2D GeluV2 GlobalLpPool Greater GreaterEqual HardSigmoid
+HardSwish IsInf IsNan LeakyRelu Less LessEqual Log LogSoftmaxV2 LogicalAnd LogicalNot LogicalOr
+MVNV2 MaxPoolV3 Maximum Minimum Mod Mul Muls PRelu PadV3 PadV3D Pow Power ROIPooling Range RealDiv
+Reciprocal Relu RightShift Round Rsqrt SelectV2 Shrink Sigmoid Sign Sin Sinh SoftmaxV2 Softplus
+Softsign Sqrt Sub Swish Tan Tanh Threshold Trilu
+"""
+"""White operators of Ascend950 beside the cube's."""
 
 _WHITE = {
     SocFamily.ASCEND310: CUBE_LIST,
@@ -159,18 +70,18 @@ _WHITE = {
     SocFamily.ASCEND910: _RECURRENT,
     SocFamily.ASCEND910B: _A2_WHITE,
     SocFamily.ASCEND910_93: _A2_WHITE,
-    SocFamily.ASCEND950: CUBE_LIST | _OPEN_WHITE,
+    SocFamily.ASCEND950: CUBE_LIST.union(_OPEN_WHITE.split()),
     SocFamily.HI3796CV300CS: CUBE_LIST - {"BatchMatMul"},
 }
 
 _BLACK = {
     SocFamily.ASCEND310: frozenset({"ReduceMeanD"}),
-    SocFamily.ASCEND310B: _TRAINING_BLACK,
+    SocFamily.ASCEND310B: frozenset(_TRAINING_BLACK.split()),
     SocFamily.ASCEND310P: _REVERSED,
     SocFamily.ASCEND610: frozenset[str](),
-    SocFamily.ASCEND910: _TRAINING_BLACK,
-    SocFamily.ASCEND910B: _TRAINING_BLACK,
-    SocFamily.ASCEND910_93: _TRAINING_BLACK,
+    SocFamily.ASCEND910: frozenset(_TRAINING_BLACK.split()),
+    SocFamily.ASCEND910B: frozenset(_TRAINING_BLACK.split()),
+    SocFamily.ASCEND910_93: frozenset(_TRAINING_BLACK.split()),
     SocFamily.ASCEND950: frozenset(
         ["Acosh", "Asinh", "BatchMultiClassNonMaxSuppression", "GridSampler2D", "Selu"]
     ),
@@ -179,7 +90,6 @@ _BLACK = {
 
 
 def default_list(op: str, family: SocFamily) -> MixList:
-    """The list that operator `op` is on when no user moved it."""
     if op in _WHITE.get(family, CUBE_LIST):
         return MixList.WHITE
     return MixList.BLACK if op in _BLACK.get(family, _REVERSED) else MixList.GRAY
@@ -205,11 +115,6 @@ class Move(msgspec.Struct, frozen=True):
 
 
 def read_moves(document: Any, place: Place) -> dict[str, Move]:
-    """The moves of a file by operator.
-
-    Raises:
-        AtcError: BAD_CONTROL_FILE for another form, or for moves that contradict each other.
-    """
     entries: dict[str, set[tuple[str, MixList]]] = {}
     for change, which, op in _entries(document, place):
         entries.setdefault(op, set()).add((change, which))

@@ -46,7 +46,6 @@ class ApplyOffsetWPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Move the offsets of every AscendDequant; returns how many had some."""
         changes = 0
         for node in graph.nodes:
             words = constant_words(node.input(1)) if node.op == "AscendDequant" else None

@@ -41,8 +41,7 @@ class CancelQuantPairsPass(Pass):
 
 def _gives_back(quant: Node, *, single: bool) -> bool:
     """True if `quant` undoes an AscendAntiQuant before it; `single` where it has float32."""
-    floats = quant.input(0)
-    anti = floats.producer if floats is not None else None
+    anti = quant.producer()
     if quant.op != "AscendQuant" or anti is None or anti.op != "AscendAntiQuant":
         return False
     if quant.output.type.dtype is not DType.INT8:

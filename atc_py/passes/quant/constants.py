@@ -34,7 +34,6 @@ def has_root(scale: float) -> bool:
 
 
 def constant_words(value: Value | None) -> npt.NDArray[np.uint64] | None:
-    """The 64-bit words of `value`, or None where it is not such a constant."""
     if value is None or value.const is None or isinstance(value.const, OpaqueConst):
         return None
     if value.type.dtype is not DType.UINT64:

@@ -77,7 +77,6 @@ class FoldQuantBiasPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Fold the offset into every layer that needs it; returns how many."""
         rules = context.soc.quant_rules
         known, scaled = zeros_of(graph, cuts=rules.cuts_offsets), _scaled(graph)
         changes = 0
@@ -208,7 +207,6 @@ def _totals(layer: Node, codes: npt.NDArray[Any]) -> tuple[Integers, int]:
 
 
 def _release_weights(layer: Node) -> None:
-    """Give back the memory of weights that can be read again."""
     weights = layer.input(1)
     if weights is not None and weights.const is not None:
         weights.const.release()

@@ -2,8 +2,7 @@
 
 from atc_py.ir import Graph
 from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.quant.requant_groups import Finder
-from atc_py.passes.quant.scale_folding import fold_scale
+from atc_py.passes.quant.requant_groups import Finder, fold_scale
 from atc_py.target.soc import Requant
 
 

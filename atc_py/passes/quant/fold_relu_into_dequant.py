@@ -32,10 +32,10 @@ class FoldReluIntoDequantPass(Pass):
 
 
 def _dequant_before(relu: Node) -> Node | None:
-    x = relu.input(0)
-    dequant = x.producer if x is not None else None
-    if x is None or dequant is None or dequant.op != "AscendDequant":
+    dequant = relu.producer()
+    if dequant is None or dequant.op != "AscendDequant":
         return None
+    x = dequant.output
     if len(x.uses) != 1 or relu.output.type != x.type:
         return None
     if dequant.attributes.get("sqrt_mode", False) and not _is_positive(dequant):

@@ -9,8 +9,7 @@ import numpy.typing as npt
 from atc_py.ir import Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_like, constant_words
-from atc_py.passes.quant.requant_groups import Finder, RequantGroup
-from atc_py.passes.quant.scale_folding import fold_scale, scaled_factors
+from atc_py.passes.quant.requant_groups import Finder, RequantGroup, fold_scale, scaled_factors
 from atc_py.target.soc import Requant
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import HardwareWords, decode_graph, encode_hardware
@@ -78,8 +77,7 @@ def _chain_to(quant: Node) -> _Chain | None:
     between: list[Node] = []
     node: Node | None = quant
     while node is not None:
-        x = node.input(0)
-        node = x.producer if x is not None else None
+        node = node.producer()
         if node is not None and node.op == "AscendDequant":
             return _Chain(node, tuple(reversed(between)), quant)
         if node is None or (node.op != "Relu" and node.op not in _MOVES):

@@ -5,11 +5,11 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.ir import DenseConst, Graph, Node, SplatConst, Value
+from atc_py.ir import DenseConst, Graph, Node, SplatConst
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.average_pools_to_conv import window_counts, window_pads
-from atc_py.passes.precision.columns import insert_cast
 from atc_py.passes.quant.constants import constant_factors, constant_like, constant_words
+from atc_py.passes.quant.roll_back_quant import cast_for, hand_on_floats
 from atc_py.target.stored_nodes import numbers_of
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
@@ -37,7 +37,6 @@ class PoolOnInt8Pass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Rewrite every average pool of int8; returns how many there were."""
         pools = [node for node in graph.nodes if node.op == "AvgPoolV2" and _is_int8(node)]
         for pool in pools:
             _take_border(graph, pool)
@@ -96,30 +95,11 @@ def _roll_back(graph: Graph, pool: Node, dequant: Node, context: PassContext) ->
     data = None if quant is None else quant.input(0)
     if quant is None or data is None:
         raise AssertionError("a pool that is rolled back reads an AscendQuant")
-    pool.set_inputs([_cast(graph, data, DType.FLOAT16, context)])
-    pool.output.type = pool.output.type.with_dtype(DType.FLOAT16)
-    result, name = pool.output, dequant.output.name
-    if pool.origins:
-        context.decisions.rolled_back[pool.origins[0]] = _REASON
-    if dequant.attributes.get("relu_flag", False):
-        typed = [(f"{name}.relu", result.type)]
-        result = graph.add_node("Relu", [result], typed, {}, dequant.origins).output
-    result = _cast(graph, result, dequant.output.type.dtype, context)
-    dequant.output.replace_by(result)
-    dequant.drop_inputs()
-    graph.remove_nodes([dequant, *([] if quant.output.is_used else [quant])])
+    pool.set_inputs([cast_for(_REASON, graph, data, DType.FLOAT16, context)])
+    hand_on_floats(_REASON, graph, pool, quant, dequant, context)
 
 
 _REASON = Text("roll-back-quant: an average pool over all columns, or with a large window")
-
-
-def _cast(graph: Graph, value: Value, dtype: DType, context: PassContext) -> Value:
-    if value.type.dtype is dtype:
-        return value
-    made = insert_cast(graph, value, dtype, context.soc)
-    if made.producer is not None:
-        context.decisions.casts[made.producer.name] = lambda: _REASON
-    return made
 
 
 def _convolve(graph: Graph, pool: Node, scales: list[Node]) -> None:
@@ -137,9 +117,8 @@ def _convolve(graph: Graph, pool: Node, scales: list[Node]) -> None:
             taps = np.full(counts.shape, prod(size)) if is_counted else counts
             _multiply(graph, dequant, (np.float32(1) / taps.astype(np.float32)))
     attributes = {"strides": pool.attributes["strides"], "pads": window_pads(pool)}
-    pool.op, pool.attributes = "DepthwiseConv2D", attributes
-    pool.name = graph.fresh_name(f"DepthwiseConv2D:{y.name}")
-    pool.set_inputs([x, graph.constant(f"{y.name}.filter", filters)])
+    inputs = [x, graph.constant(f"{y.name}.filter", filters)]
+    graph.restate(pool, "DepthwiseConv2D", inputs, attributes)
 
 
 def _by_area(words: npt.NDArray[np.uint64], area: int) -> npt.NDArray[np.uint64]:

@@ -1,6 +1,5 @@
 """Int8 layers of few input channels go back to float16."""
 
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -57,8 +56,7 @@ class _Quantized(msgspec.Struct, frozen=True):
 
 
 def _quantized(layer: Node, limit: int) -> _Quantized | None:
-    x = layer.input(0)
-    quant = None if x is None else x.producer
+    quant = layer.producer()
     data = None if quant is None or quant.op != "AscendQuant" else quant.input(0)
     if quant is None or data is None or len(data.type.dims) != _IMAGE:
         return None
@@ -107,26 +105,37 @@ def _by_output(layer: Node, values: npt.NDArray[Any], weights: Floats) -> Floats
 
 def _roll_back(graph: Graph, found: _Quantized, context: PassContext) -> None:
     layer, dequant = found.layer, found.dequant
-    layer.set_inputs(_inputs(graph, found, context))
+    reason = Text("roll-back-quant: {channels} input channels", channels=found.channels)
+    layer.set_inputs(_inputs(reason, graph, found, context))
     layer.attributes.pop("offset_x", None)
-    layer.output.type = layer.output.type.with_dtype(DType.FLOAT16)
-    relu = bool(dequant.attributes.get("relu_flag", False))
+    relu = dequant.attributes.get("relu_flag", False)
     layer.output.stands_for = () if relu else dequant.output.stands_for  # it was sums of codes
-    if layer.origins:
-        context.decisions.rolled_back[layer.origins[0]] = _reason(found.channels)
     layer.origins = tuple(dict.fromkeys((*layer.origins, *dequant.origins)))
-    result, name = layer.output, dequant.output.name
-    if relu:
-        typed = [(f"{name}.relu", result.type)]
+    result = hand_on_floats(reason, graph, layer, found.quant, dequant, context)
+    result.name = dequant.output.name
+
+
+def hand_on_floats(
+    reason: Text, graph: Graph, layer: Node, quant: Node, dequant: Node, context: PassContext
+) -> Value:
+    """Let `layer` give float16 to the readers of `dequant`; that goes, and `quant` if it is idle."""
+    layer.output.type = layer.output.type.with_dtype(DType.FLOAT16)
+    if layer.origins:
+        context.decisions.rolled_back[layer.origins[0]] = reason
+    result = layer.output
+    if dequant.attributes.get("relu_flag", False):
+        typed = [(f"{dequant.output.name}.relu", result.type)]
         result = graph.add_node("Relu", [result], typed, {}, dequant.origins).output
-    result = _cast(graph, result, dequant.output.type.dtype, context, found.channels)
+    result = cast_for(reason, graph, result, dequant.output.type.dtype, context)
     dequant.output.replace_by(result)
     dequant.drop_inputs()
-    result.name = name
-    graph.remove_nodes([dequant, *([] if found.quant.output.is_used else [found.quant])])
+    graph.remove_nodes([dequant, *([] if quant.output.is_used else [quant])])
+    return result
 
 
-def _inputs(graph: Graph, found: _Quantized, context: PassContext) -> list[Value | None]:
+def _inputs(
+    reason: Text, graph: Graph, found: _Quantized, context: PassContext
+) -> list[Value | None]:
     """Operands of the layer: the floats before AscendQuant, weights and bias as float16."""
     layer, quant = found.layer, found.quant
     data, bias = quant.input(0), layer.input(_BIAS)
@@ -135,7 +144,7 @@ def _inputs(graph: Graph, found: _Quantized, context: PassContext) -> list[Value
         scale = scale * scale
     name = layer.output.name
     inputs: list[Value | None] = [
-        None if data is None else _cast(graph, data, DType.FLOAT16, context, found.channels)
+        None if data is None else cast_for(reason, graph, data, DType.FLOAT16, context)
     ]
     with np.errstate(over="ignore"):
         steps = _by_output(layer, found.factors * scale, found.weights)
@@ -148,14 +157,11 @@ def _inputs(graph: Graph, found: _Quantized, context: PassContext) -> list[Value
     return inputs
 
 
-def _cast(graph: Graph, value: Value, dtype: DType, context: PassContext, channels: int) -> Value:
+def cast_for(reason: Text, graph: Graph, value: Value, dtype: DType, context: PassContext) -> Value:
+    """`value` as `dtype`, by a Cast that is on record with its reason where it needs one."""
     if value.type.dtype is dtype:
         return value
     made = insert_cast(graph, value, dtype, context.soc)
     if made.producer is not None:
-        context.decisions.casts[made.producer.name] = partial(_reason, channels)
+        context.decisions.casts[made.producer.name] = lambda: reason
     return made
-
-
-def _reason(channels: int) -> str:
-    return Text("roll-back-quant: {channels} input channels", channels=channels)

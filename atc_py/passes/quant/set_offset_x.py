@@ -28,7 +28,6 @@ class SetOffsetXPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Set offset_x where it is not 0; returns how often."""
         rules = context.soc.quant_rules
         known = zeros_of(graph, cuts=rules.cuts_offsets)
         changes = 0

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from atc_py.ir import Graph, Node, Value
 from atc_py.passes.quant.constants import constant_words
 from atc_py.target import Unit, find_operator
+from atc_py.target.stored_nodes import numbers_of
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import decode_hardware
 
@@ -49,12 +50,13 @@ def counts_padding(layer: Node) -> bool:
     place of its own.
     """
     if layer.op in {"Conv2D", "Conv3D", "DepthwiseConv2D"}:
-        return any(_numbers(layer, "pads"))
+        return any(numbers_of(layer.attributes.get("pads")))
     weights = layer.input(1)
     if layer.op != "Conv2DTransposeD" or weights is None:
         return False
-    steps = (*weights.type.dims[2:], *_numbers(layer, "strides"))
-    return any(step != 1 for step in steps) or any(_numbers(layer, "output_padding"))
+    steps = (*weights.type.dims[2:], *numbers_of(layer.attributes.get("strides")))
+    padding = numbers_of(layer.attributes.get("output_padding"))
+    return any(step != 1 for step in steps) or any(padding)
 
 
 def has_known_channels(layer: Node) -> bool:
@@ -89,11 +91,6 @@ def _of_results(node: Node, known: Mapping[Value, Zeros], *, cuts: bool) -> Zero
     moved = (value for value in node.present_inputs if value.type.dtype is DType.INT8)
     computed = [value for value in moved if value.const is None]
     return frozenset[int | None]().union(*(known.get(v, UNKNOWN) for v in computed)) or UNKNOWN
-
-
-def _numbers(node: Node, name: str) -> tuple[float, ...]:
-    value = node.attributes.get(name, ())
-    return value if isinstance(value, tuple) else ()
 
 
 def _rounded_offset(quant: Node, *, cuts: bool) -> int | None:

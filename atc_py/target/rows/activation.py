@@ -1,8 +1,7 @@
 """Activations: functions of each element that networks put between their layers."""
 
-from atc_py.target.kernels import on
+from atc_py.target.kernels import Kernels
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, TargetOp
 from atc_py.target.rows.parts import (
     DIVISION,
     EXP,
@@ -10,9 +9,9 @@ from atc_py.target.rows.parts import (
     IMPL_MODE,
     LOG,
     UNDECIDED,
-    columns,
+    attributes,
     of_floats,
-    operands,
+    operator,
 )
 from atc_py.target.vector import LOW, MASK, Form, Operands, VectorFunction
 
@@ -20,12 +19,8 @@ ROWS = (
     of_floats(
         "Celu",
         "max(0, alpha3 * x) + min(0, alpha1 * (exp(x / alpha2) - 1)).",
-        (
-            Attribute("alpha1", "float", 1.0),
-            Attribute("alpha2", "float", 1.0),
-            Attribute("alpha3", "float", 1.0),
-        ),
-        kernels=on("310 310P 310B 610 910 A2 A3 CS 950: f16 f32"),
+        attributes=attributes(alpha1=1.0, alpha2=1.0, alpha3=1.0),
+        kernels="310 310P 310B 610 910 A2 A3 CS 950: f16 f32",
         passes=4 + EXP,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
         saturates=True,
@@ -33,12 +28,8 @@ ROWS = (
     of_floats(
         "Elu",
         "scale * x for x >= 0, alpha * scale * (exp(input_scale * x) - 1) below.",
-        (
-            Attribute("alpha", "float", 1.0),
-            Attribute("scale", "float", 1.0),
-            Attribute("input_scale", "float", 1.0),
-        ),
-        kernels=on("310 CS: f16; 310P 310B 610 910: f16 f32; A2 A3 950: f16 f32 bf16"),
+        attributes=attributes(alpha=1.0, scale=1.0, input_scale=1.0),
+        kernels="310 CS: f16; 310P 310B 610 910: f16 f32; A2 A3 950: f16 f32 bf16",
         aicpu="f32 f64",
         passes=3 + EXP,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
@@ -47,22 +38,19 @@ ROWS = (
     of_floats(
         "GeluV2",
         "x times the share of a normal distribution below x, by its error function or by tanh.",
-        (Attribute("approximate", "string", "none"),),
-        kernels=on("310 610 CS: -; 310P 310B 910: f16 f32; A2 A3 950: f16 f32 bf16"),
+        attributes=attributes(approximate="none"),
+        kernels="310 610 CS: -; 310P 310B 910: f16 f32; A2 A3 950: f16 f32 bf16",
         passes=6 + EXP + DIVISION,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), zero_of_zeros=True, cancels=True),
     ),
-    TargetOp(
+    operator(
         "HardSigmoid",
-        *operands("input_x > output_y"),
         "alpha * x + beta held between 0 and 1.",
-        attributes=(
-            Attribute("alpha", "float", 0.16666666),
-            Attribute("beta", "float", 0.5),
-        ),
-        columns=columns(FLOATS),
-        kernels=on("310 310P 310B 610 910 CS: f16 f32; A2 A3 950: f16 f32 bf16"),
-        aicpu=columns("f64"),
+        "input_x > output_y",
+        attributes=attributes(alpha=0.16666666, beta=0.5),
+        columns=FLOATS,
+        kernels="310 310P 310B 610 910 CS: f16 f32; A2 A3 950: f16 f32 bf16",
+        aicpu="f64",
         family="unary",
         passes=4.0,
         vector=VectorFunction(Form.ACTIVATION),
@@ -71,23 +59,24 @@ ROWS = (
     of_floats(
         "HardSwish",
         "x times x + 3 held between 0 and 6, divided by 6.",
-        kernels=on("310 310P 310B 910: f16 f32; A2 A3 950: f16 f32 bf16; 610 CS: -"),
+        kernels="310 310P 310B 910: f16 f32; A2 A3 950: f16 f32 bf16; 610 CS: -",
         passes=5.0,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), zero_of_zeros=True),
     ),
     of_floats(
         "LeakyRelu",
         "x for x >= 0, negative_slope * x below.",
-        (Attribute("negative_slope", "float", 0.0),),
+        attributes=attributes(negative_slope=0.0),
         passes=2.0,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), rounded_once=True),
     ),
-    TargetOp(
+    operator(
         "PRelu",
-        *operands("x weight > y"),
         "x for x >= 0, weight * x below; one weight for all, or one for each channel on axis 1.",
-        columns=columns(FLOATS, "T T > T"),
-        kernels=on(f"{UNDECIDED}; 950: f16 f32 bf16"),
+        "x weight > y",
+        form="T T > T",
+        columns=FLOATS,
+        kernels=Kernels(f"{UNDECIDED}; 950: f16 f32 bf16"),
         family="channel",
         takes=Layout.ALIKE,
         passes=3.0,
@@ -101,19 +90,19 @@ ROWS = (
     of_floats(
         "Selu",
         "1.0507 * x for x >= 0, 1.0507 * 1.67326 * (exp(x) - 1) below.",
-        kernels=on("310 310P 310B 610 910: f16 f32; A2 A3 950: f16 f32 bf16; CS: -"),
+        kernels="310 310P 310B 610 910: f16 f32; A2 A3 950: f16 f32 bf16; CS: -",
         aicpu="f16 f32 f64",
         passes=4 + EXP,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), zero_of_zeros=True),
         saturates=True,
     ),
-    TargetOp(
+    operator(
         "Shrink",
-        *operands("input_x > output_y"),
         "x + bias below -lambd, x - bias above lambd, 0 elsewhere.",
-        attributes=(Attribute("lambd", "float", 0.5), Attribute("bias", "float", 0.0)),
-        columns=columns(FLOATS),
-        kernels=on("310 CS: -; 310P 310B 610 910 A2 A3 950: f16 f32"),
+        "input_x > output_y",
+        attributes=attributes(lambd=0.5, bias=0.0),
+        columns=FLOATS,
+        kernels="310 CS: -; 310P 310B 610 910 A2 A3 950: f16 f32",
         family="unary",
         passes=6.0,
         vector=VectorFunction(
@@ -123,7 +112,7 @@ ROWS = (
     of_floats(
         "Sigmoid",
         "1 / (1 + exp(-x)).",
-        (IMPL_MODE,),
+        attributes=(IMPL_MODE,),
         passes=2 + EXP + DIVISION,
         vector=VectorFunction(Form.ACTIVATION),
         saturates=True,
@@ -131,14 +120,14 @@ ROWS = (
     of_floats(
         "Softplus",
         "log(1 + exp(x)).",
-        (IMPL_MODE,),
+        attributes=(IMPL_MODE,),
         passes=2 + EXP + LOG,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
     ),
     of_floats(
         "Softsign",
         "x / (1 + |x|).",
-        (IMPL_MODE,),
+        attributes=(IMPL_MODE,),
         aicpu="f64",
         passes=2 + DIVISION,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), zero_of_zeros=True),
@@ -147,8 +136,8 @@ ROWS = (
     of_floats(
         "Swish",
         "x / (1 + exp(-scale * x)).",
-        (Attribute("scale", "float", 1.0),),
-        kernels=on("310 310P 310B 910: f16 f32; A2 A3 950: f16 f32 bf16; 610 CS: -"),
+        attributes=attributes(scale=1.0),
+        kernels="310 310P 310B 910: f16 f32; A2 A3 950: f16 f32 bf16; 610 CS: -",
         passes=3 + EXP + DIVISION,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
     ),
@@ -162,7 +151,7 @@ ROWS = (
     of_floats(
         "Threshold",
         "1 above the threshold, 0 elsewhere.",
-        (Attribute("threshold", "float", 0.0),),
+        attributes=attributes(threshold=0.0),
         selects=True,
         passes=2.0,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW, MASK), linked=False),

@@ -4,30 +4,26 @@ An If becomes a Switch for each value that its branches take from around them, t
 branches side by side, and a Merge for each of its results.
 """
 
-from atc_py.target.row import TargetOp, Unit
-from atc_py.target.rows.parts import (
-    ANY,
-    ELSEWHERE,
-    columns,
-    operands,
-)
+from atc_py.target.row import Unit
+from atc_py.target.rows.parts import ANY, ELSEWHERE, operator
 
 ROWS = (
     # CANN's operator also outputs value_index, the position of the input that was alive.
-    TargetOp(
+    operator(
         "Merge",
-        *operands("x* > y"),
         "The one of its inputs that is alive in this run.",
+        "x* > y",
         unit=Unit.MOVE,
-        columns=columns(f"{ANY} bf16"),
+        columns=f"{ANY} bf16",
         kernels=ELSEWHERE,
         family="move",
     ),
-    TargetOp(
+    operator(
         "Switch",
-        *operands("data pred > output_false output_true"),
         "data, alive as output_true where pred holds and as output_false where not.",
+        "data pred > output_false output_true",
+        form="T b > T",
         unit=Unit.LOCAL,
-        columns=columns(f"{ANY} bf16", "T b > T"),
+        columns=f"{ANY} bf16",
     ),
 )

@@ -1,9 +1,9 @@
 """Convolutions, matrix products and determinants."""
 
-from atc_py.target.kernels import on
+from atc_py.target.kernels import Kernels
 from atc_py.target.layouts import Layout
-from atc_py.target.row import PRODUCTS, Attribute, Limit, TargetOp, Unit
-from atc_py.target.rows.parts import CUBE, columns, operands
+from atc_py.target.row import PRODUCTS, Limit, Unit
+from atc_py.target.rows.parts import CUBE, Needed, attributes, operator
 
 _CONV_LIMITS = (
     Limit("strides", (2, 3), 1, 63),
@@ -12,23 +12,27 @@ _CONV_LIMITS = (
 )
 
 _WINDOW_ATTRIBUTES = (
-    Attribute("strides", "ints"),
-    Attribute("pads", "ints"),
-    Attribute("dilations", "ints", (1, 1, 1, 1)),
-    Attribute("data_format", "string", "NCHW"),
-    Attribute("offset_x", "int", 0),
+    *attributes(
+        strides=Needed.INTS,
+        pads=Needed.INTS,
+        dilations=(1, 1, 1, 1),
+        data_format="NCHW",
+        offset_x=0,
+    ),
     PRODUCTS,
 )
 """Attributes of every convolution of images."""
 
 _DEEP_ATTRIBUTES = (
-    Attribute("strides", "ints"),
-    Attribute("pads", "ints"),
-    Attribute("dilations", "ints", (1, 1, 1, 1, 1)),
-    Attribute("data_format", "string", "NCDHW"),
-    Attribute("offset_x", "int", 0),
+    *attributes(
+        strides=Needed.INTS,
+        pads=Needed.INTS,
+        dilations=(1, 1, 1, 1, 1),
+        data_format="NCDHW",
+        offset_x=0,
+    ),
     PRODUCTS,
-    Attribute("groups", "int", 1),
+    *attributes(groups=1),
 )
 """Attributes of every convolution of volumes; pads are front, back, top, bottom, left, right."""
 
@@ -47,7 +51,7 @@ _NEWEST_CONV = f"f16 f32 bf16 {_INT8}"
 _NEWEST_TRANSPOSED = f"{_WIDE_BIAS} f32 {_BF16}"
 _NEWEST_PRODUCTS = f"950: f16 {_WIDE_BIAS} f32 {_BF16} bf16 {_SUMS} {_BF16_SUMS} {_INT8}"
 
-_CONV_KERNELS = on(
+_CONV_KERNELS = Kernels(
     f"310 CS: f16 {_INT8}; 310P 610 910: f16 {_INT8} {_SUMS}; "
     f"310B A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16} {_BF16_SUMS}; "
     f"950: {_NEWEST_CONV}",
@@ -57,97 +61,80 @@ _PIPED_PRODUCTS = f"310B A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16} {_WIDE_BIAS}"
 """Products where a pipe after the cube converts the sums."""
 
 ROWS = (
-    TargetOp(
+    operator(
         "BatchMatMulV2",
-        *operands("x1 x2 bias? offset_w? > y"),
         "Products of stacked matrices, stacks broadcast, accumulated in float32 or int32.",
+        "x1 x2 bias? offset_w? > y",
+        form="T T T > T",
         unit=Unit.CUBE,
-        attributes=(
-            Attribute("adj_x1", "bool", default=False),
-            Attribute("adj_x2", "bool", default=False),
-            Attribute("offset_x", "int", 0),
-            PRODUCTS,
-        ),
+        attributes=(*attributes(adj_x1=False, adj_x2=False, offset_x=0), PRODUCTS),
         columns=CUBE,
         # Of equal stacks the older SoCs list float32 as well; which stacks those are a row cannot say.
-        kernels=on(
-            f"310 310P 610 910 CS: f16 {_INT8} {_SUMS}; {_PIPED_PRODUCTS}; {_NEWEST_PRODUCTS}",
-            "T T T > T",
-        ),
+        kernels=f"310 310P 610 910 CS: f16 {_INT8} {_SUMS}; {_PIPED_PRODUCTS}; {_NEWEST_PRODUCTS}",
         family="matmul",
     ),
-    TargetOp(
+    operator(
         "Conv2D",
-        *operands("x filter bias? offset_w? > y"),
         "2-D convolution of NCHW data with an OIHW filter, accumulated in float32 or int32.",
+        "x filter bias? offset_w? > y",
         unit=Unit.CUBE,
-        attributes=(
-            *_WINDOW_ATTRIBUTES,
-            Attribute("groups", "int", 1),
-        ),
+        attributes=(*_WINDOW_ATTRIBUTES, *attributes(groups=1)),
         columns=CUBE,
         kernels=_CONV_KERNELS,
         limits=_CONV_LIMITS,
         family="conv",
     ),
-    TargetOp(
+    operator(
         "Conv2DTransposeD",
-        *operands("x filter bias? offset_w? > y"),
         "2-D transposed convolution of NCHW data with an IOHW filter.",
+        "x filter bias? offset_w? > y",
+        form="T T T > T",
         unit=Unit.CUBE,
         attributes=(
-            Attribute("input_size", "ints"),
+            *attributes(input_size=Needed.INTS),
             *_WINDOW_ATTRIBUTES,
-            Attribute("groups", "int", 1),
-            Attribute("output_padding", "ints", (0, 0, 0, 0)),
+            *attributes(groups=1, output_padding=(0, 0, 0, 0)),
         ),
         columns=CUBE,
-        kernels=on(
-            f"310 310P 610 910: f16 {_INT8} {_SUMS}; 310B: f16 f32 {_INT8}; "
-            f"A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16}; CS: f16 {_INT8}; "
-            f"950: {_NEWEST_TRANSPOSED} {_INT8}",
-            "T T T > T",
-        ),
+        kernels=f"310 310P 610 910: f16 {_INT8} {_SUMS}; 310B: f16 f32 {_INT8}; "
+        f"A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16}; CS: f16 {_INT8}; "
+        f"950: {_NEWEST_TRANSPOSED} {_INT8}",
         family="conv",
     ),
-    TargetOp(
+    operator(
         "Conv3D",
-        *operands("x filter bias? offset_w? > y"),
         "3-D convolution of NCDHW data with an OIDHW filter, accumulated in float32 or int32.",
+        "x filter bias? offset_w? > y",
+        form="T T T > T",
         unit=Unit.CUBE,
         attributes=_DEEP_ATTRIBUTES,
         columns=CUBE,
-        kernels=on(
-            f"310 310P 910: f16 {_INT8} {_SUMS}; 310B: f16 {_INT8}; "
-            f"A2 A3: f16 f32 {_INT8} {_BF16}; 610 CS: ?; 950: {_NEWEST_CONV}",
-            "T T T > T",
-        ),
+        kernels=f"310 310P 910: f16 {_INT8} {_SUMS}; 310B: f16 {_INT8}; "
+        f"A2 A3: f16 f32 {_INT8} {_BF16}; 610 CS: ?; 950: {_NEWEST_CONV}",
         family="conv",
         takes=Layout.CONV_3D,
     ),
-    TargetOp(
+    operator(
         "Conv3DTransposeD",
-        *operands("x filter bias? offset_w? > y"),
         "3-D transposed convolution of NCDHW data with an IODHW filter.",
+        "x filter bias? offset_w? > y",
+        form="T T T > T",
         unit=Unit.CUBE,
         attributes=(
-            Attribute("input_size", "ints"),
+            *attributes(input_size=Needed.INTS),
             *_DEEP_ATTRIBUTES,
-            Attribute("output_padding", "ints", (0, 0, 0, 0, 0)),
+            *attributes(output_padding=(0, 0, 0, 0, 0)),
         ),
         columns=tuple(column for column in CUBE if column.inputs[0].is_float),
-        kernels=on(
-            f"310 310P 910: f16 {_SUMS}; 310B: f16; A2 A3: f16 {_BF16}; 610 CS: ?; "
-            f"950: {_NEWEST_TRANSPOSED}",
-            "T T T > T",
-        ),
+        kernels=f"310 310P 910: f16 {_SUMS}; 310B: f16; A2 A3: f16 {_BF16}; 610 CS: ?; "
+        f"950: {_NEWEST_TRANSPOSED}",
         family="conv",
         takes=Layout.CONV_3D,
     ),
-    TargetOp(
+    operator(
         "DepthwiseConv2D",
-        *operands("x filter bias? offset_w? > y"),
         "Convolution in which output channel o reads input channel o // (O / C) alone.",
+        "x filter bias? offset_w? > y",
         unit=Unit.CUBE,
         attributes=_WINDOW_ATTRIBUTES,
         columns=CUBE,
@@ -155,31 +142,23 @@ ROWS = (
         limits=_CONV_LIMITS,
         family="conv",
     ),
-    TargetOp(
+    operator(
         "MatMulV2",
-        *operands("x1 x2 bias? offset_w? > y"),
         "Product of two matrices, with a bias per column, accumulated in float32 or int32.",
+        "x1 x2 bias? offset_w? > y",
+        form="T T T > T",
         unit=Unit.CUBE,
-        attributes=(
-            Attribute("transpose_x1", "bool", default=False),
-            Attribute("transpose_x2", "bool", default=False),
-            Attribute("offset_x", "int", 0),
-            PRODUCTS,
-        ),
+        attributes=(*attributes(transpose_x1=False, transpose_x2=False, offset_x=0), PRODUCTS),
         columns=CUBE,
         # On SoCs whose cube has no float32 it is listed; whether the kernel then takes it is unknown.
-        kernels=on(
-            f"310 310P 610 910: f16 f32 {_INT8} {_SUMS}; CS: f16 {_INT8}; {_PIPED_PRODUCTS}; "
-            f"{_NEWEST_PRODUCTS}",
-            "T T T > T",
-        ),
+        kernels=f"310 310P 610 910: f16 f32 {_INT8} {_SUMS}; CS: f16 {_INT8}; {_PIPED_PRODUCTS}; "
+        f"{_NEWEST_PRODUCTS}",
         family="matmul",
     ),
-    TargetOp(
+    operator(
         "MatrixDeterminant",
-        *operands("x > y"),
         "Determinants of stacked square matrices.",
-        aicpu=columns("f32 f64"),
+        aicpu="f32 f64",
         family="reduce",
         formula=(
             "y[b] = product of the pivots of x[b] by elimination with row exchanges, its sign "

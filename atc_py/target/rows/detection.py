@@ -1,29 +1,21 @@
 """Object detection: pooling in regions of interest, and choosing boxes."""
 
-from atc_py.target.kernels import on
+from atc_py.target.kernels import Kernels
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, TargetOp
-from atc_py.target.rows.parts import FLOATS, columns, operands
+from atc_py.target.rows.parts import FLOATS, Needed, attributes, operator
 
 ROWS = (
-    TargetOp(
+    operator(
         "NonMaxSuppressionV7",
-        *operands(
-            "boxes scores max_output_size? iou_threshold? score_threshold? index_id? > selected_indices"
-        ),
         "Image, class and box of the best boxes of each class, without those that overlap a "
         "better one; rows that are left over are -1.",
-        attributes=(
-            Attribute("center_point_box", "int", 0),
-            Attribute("max_boxes_size", "int", 0),
-        ),
+        "boxes scores max_output_size? iou_threshold? score_threshold? index_id? > selected_indices",
+        form="T T i32|i64 f32 f32 T > i32",
+        attributes=attributes(center_point_box=0, max_boxes_size=0),
         # CANN also takes float16, in which other boxes may win: a choice cannot be nearly right
-        columns=columns("(f32 f32 i32|i64 f32 f32 f32 > i32)"),
-        kernels=on(
-            "310 910: f16; 310P 310B A2 A3: f16 f32; 610: -; "
-            "CS: (f16 f16 i32|i64 f16 f16 f16 > i32)",
-            "T T i32|i64 f32 f32 T > i32",
-        ),
+        columns="(f32 f32 i32|i64 f32 f32 f32 > i32)",
+        kernels="310 910: f16; 310P 310B A2 A3: f16 f32; 610: -; "
+        "CS: (f16 f16 i32|i64 f16 f16 f16 > i32)",
         family="region",
         formula=(
             "of each image and class, by falling score: keep a box unless a kept one overlaps it "
@@ -33,20 +25,21 @@ ROWS = (
         ),
         passes=20.0,
     ),
-    TargetOp(
+    operator(
         "ROIAlign",
-        *operands("features rois rois_n? > y"),
         "Regions of interest pooled to one size, with bilinear samples.",
-        attributes=(
-            Attribute("spatial_scale", "float"),
-            Attribute("pooled_height", "int"),
-            Attribute("pooled_width", "int"),
-            Attribute("sample_num", "int", 2),
-            Attribute("roi_end_mode", "int", 1),
-            Attribute("pool_mode", "string", "avg"),
+        "features rois rois_n? > y",
+        form="T T i32 > T",
+        attributes=attributes(
+            spatial_scale=Needed.FLOAT,
+            pooled_height=Needed.INT,
+            pooled_width=Needed.INT,
+            sample_num=2,
+            roi_end_mode=1,
+            pool_mode="avg",
         ),
-        columns=columns(FLOATS, "T T i32 > T"),
-        kernels=on("310 310P 310B 610 910 A2 A3: f16 f32; CS: f16", "T T i32 > T"),
+        columns=FLOATS,
+        kernels="310 310P 310B 610 910 A2 A3: f16 f32; CS: f16",
         family="region",
         formula=(
             "y[r, c, i, j] = mean or largest (pool_mode) of bilinear samples in cell (i, j) of "
@@ -57,18 +50,19 @@ ROWS = (
         takes=Layout.IMAGE,
         picks=True,
     ),
-    TargetOp(
+    operator(
         "ROIPooling",
-        *operands("x rois roi_actual_num? > y"),
         "Largest value of each cell of a grid over regions of interest.",
-        attributes=(
-            Attribute("pooled_h", "int"),
-            Attribute("pooled_w", "int"),
-            Attribute("spatial_scale_h", "float"),
-            Attribute("spatial_scale_w", "float"),
+        "x rois roi_actual_num? > y",
+        form="T T > T",
+        attributes=attributes(
+            pooled_h=Needed.INT,
+            pooled_w=Needed.INT,
+            spatial_scale_h=Needed.FLOAT,
+            spatial_scale_w=Needed.FLOAT,
         ),
-        columns=columns(FLOATS, "T T > T"),
-        kernels=on("310 310B 910 A2 A3 CS: f16; 310P 610 950: f16 f32", "T T i32 > T"),
+        columns=FLOATS,
+        kernels=Kernels("310 310B 910 A2 A3 CS: f16; 310P 610 950: f16 f32", "T T i32 > T"),
         family="region",
         selects=True,
         formula=(

@@ -1,7 +1,9 @@
 """Elementwise arithmetic, bounds, casts and broadcasting."""
 
-from atc_py.target.kernels import on
-from atc_py.target.row import Attribute, TargetOp, Unit
+from functools import partial
+
+from atc_py.target.kernels import Kernels
+from atc_py.target.row import Unit
 from atc_py.target.rows.parts import (
     DIVISION,
     EXP,
@@ -9,9 +11,11 @@ from atc_py.target.rows.parts import (
     F32,
     I32,
     LOG,
+    Needed,
+    attributes,
     columns,
     of_floats,
-    operands,
+    operator,
 )
 from atc_py.target.vector import MASK, Form, Operands, Temporary, VectorFunction
 
@@ -47,55 +51,53 @@ _ASCEND950_CASTS = (
 )
 """Casts of Ascend950 between dtypes that there are here."""
 
+_binary = partial(operator, signature="x1 x2 > y", family="binary")
+
 ROWS = (
-    TargetOp(
+    operator(
         "AccumulateNV2",
-        *operands("x* > y"),
         "Sum of tensors of one shape.",
-        attributes=(Attribute("N", "int"),),
-        columns=columns("f16 f32 i32 i8 u8"),
-        kernels=on("310 310P 310B 610 910 A2 A3 950: f16 f32 i32 i8 u8; CS: f16 i32 i8 u8"),
+        "x* > y",
+        attributes=attributes(N=Needed.INT),
+        columns="f16 f32 i32 i8 u8",
+        kernels="310 310P 310B 610 910 A2 A3 950: f16 f32 i32 i8 u8; CS: f16 i32 i8 u8",
         family="accumulate",
         vector=VectorFunction(
             Form.BINARY, native=(I32,), rounded_once=True, zero_of_zeros=True, linked=False
         ),
     ),
-    TargetOp(
+    _binary(
         "Add",
-        *operands("x1 x2 > y"),
         "Elementwise sum with broadcasting.",
         columns=columns("f16 f32 i32", "T T > T"),
-        kernels=on("310 310P 310B 610 910 A3 CS: ?; A2 950: f16 f32 bf16 i32 i8 u8 i64"),
-        aicpu=columns("i8 i16 i64 u8 u16 u32 u64 f64"),
-        family="binary",
+        kernels="310 310P 310B 610 910 A3 CS: ?; A2 950: f16 f32 bf16 i32 i8 u8 i64",
+        aicpu="i8 i16 i64 u8 u16 u32 u64 f64",
         vector=VectorFunction(
             Form.BINARY, "Add", native=(F16, I32), rounded_once=True, zero_of_zeros=True
         ),
     ),
-    TargetOp(
+    operator(
         "Cast",
-        *operands("x > y"),
         "Conversion to another dtype.",
-        attributes=(Attribute("dst_type", "dtype"),),
-        kernels=on(
-            f"310: {_CASTS} (f32 > f16|b) (u8 > i64) (i64 > u8); "
-            f"310P: {_CASTS} {_WIDE_CASTS} (f32 > i64|u8|i8|i16) (i64 > f32) (i16 > f32); "
-            f"310B: {_CASTS} {_WIDE_CASTS} (f32 > i64|u8) (i64 > f32); "
-            f"610: {_CASTS} (f32 > f16|i32|i64) (i32 > f32|i64) (b > i64) (i64 > f16|f32|i32|b); "
-            f"910: {_CASTS} {_WIDE_CASTS}; "
-            f"A2 A3: {_CASTS} {_WIDE_CASTS} {_NEWEST_CASTS}; "
-            f"950: {_ASCEND950_CASTS}; "
-            "CS: (f16 > i32|u8|f32) (i32 > f16|i8|u8|b|f32) (i8|u8 > f16|i32) (b > f16|i32|u8)"
-        ),
+        attributes=attributes(dst_type=Needed.DTYPE),
+        kernels=f"310: {_CASTS} (f32 > f16|b) (u8 > i64) (i64 > u8); "
+        f"310P: {_CASTS} {_WIDE_CASTS} (f32 > i64|u8|i8|i16) (i64 > f32) (i16 > f32); "
+        f"310B: {_CASTS} {_WIDE_CASTS} (f32 > i64|u8) (i64 > f32); "
+        f"610: {_CASTS} (f32 > f16|i32|i64) (i32 > f32|i64) (b > i64) (i64 > f16|f32|i32|b); "
+        f"910: {_CASTS} {_WIDE_CASTS}; "
+        f"A2 A3: {_CASTS} {_WIDE_CASTS} {_NEWEST_CASTS}; "
+        f"950: {_ASCEND950_CASTS}; "
+        "CS: (f16 > i32|u8|f32) (i32 > f16|i8|u8|b|f32) (i8|u8 > f16|i32) (b > f16|i32|u8)",
         family="cast",
         vector=VectorFunction(Form.CAST, zero_of_zeros=True, linked=False),
     ),
-    TargetOp(
+    operator(
         "ClipByValue",
-        *operands("x clip_value_min clip_value_max > y"),
         "Values held between two bounds.",
-        columns=columns("f16 f32 i32", "T T T > T"),
-        kernels=on(
+        "x clip_value_min clip_value_max > y",
+        form="T T T > T",
+        columns="f16 f32 i32",
+        kernels=Kernels(
             "310 610: f16 f32 i32; 310P 310B 910: f16 f32 i32 i64; "
             "A2 A3 950: f16 f32 bf16 i32 i64; CS: f16 i32",
         ),
@@ -104,88 +106,66 @@ ROWS = (
         passes=2.0,
         vector=VectorFunction(Form.UNARY, native=(F16, I32), operands=Operands.SINGLES),
     ),
-    TargetOp(
+    operator(
         "ExpandD",
-        *operands("x > y"),
         "A tensor broadcast to `shape`.",
         unit=Unit.MOVE,
-        attributes=(Attribute("shape", "ints"),),
-        columns=columns("f16 f32 i32 u8 i8 b"),
-        kernels=on(
-            "310 310P 310B 610 910 A2 A3 CS: f16 f32 i32 u8 i8 b; 950: f16 f32 bf16 i32 i64 i8 u8 b"
-        ),
-        aicpu=columns("i16 i64 u16 u32 u64 f64"),
+        attributes=attributes(shape=Needed.INTS),
+        columns="f16 f32 i32 u8 i8 b",
+        kernels="310 310P 310B 610 910 A2 A3 CS: f16 f32 i32 u8 i8 b; "
+        "950: f16 f32 bf16 i32 i64 i8 u8 b",
+        aicpu="i16 i64 u16 u32 u64 f64",
         family="move",
     ),
-    TargetOp(
+    _binary(
         "FloorMod",
-        *operands("x1 x2 > y"),
         "Elementwise remainder with the sign of the divisor, with broadcasting.",
         columns=columns("f16 f32 i32", "T T > T"),
-        kernels=on(
-            "310 610: f16 f32; 310P 910: f16 f32 i32 i64; 310B: f16 f32 i32; "
-            "A2 A3 950: f16 f32 bf16 i32 i64; CS: f16",
-        ),
-        aicpu=columns("i8 i16 i32 i64 u8 u16 u32 u64 f64"),
-        family="binary",
+        kernels="310 610: f16 f32; 310P 910: f16 f32 i32 i64; 310B: f16 f32 i32; "
+        "A2 A3 950: f16 f32 bf16 i32 i64; CS: f16",
+        aicpu="i8 i16 i32 i64 u8 u16 u32 u64 f64",
         passes=2 + DIVISION,
         vector=VectorFunction(
             Form.BINARY, scratch=(Temporary("sign", F32), MASK), rounded_once=True, linked=False
         ),
     ),
-    TargetOp(
+    _binary(
         "Maximum",
-        *operands("x1 x2 > y"),
         "The larger of two elements, with broadcasting.",
         columns=columns("f16 f32 i32 i8", "T T > T"),
-        kernels=on(
-            "310 610: f16 f32 i32 i8; 310P 310B 910: f16 f32 i32 i8 i64; "
-            "A2 A3: f16 f32 bf16 i32 i8 i64; CS: f16 i32 i8; 950: f16 f32 bf16 i32 i64 i8 u8",
-        ),
-        aicpu=columns("i16 i64 u8 u16 u32 u64 f64"),
-        family="binary",
+        kernels="310 610: f16 f32 i32 i8; 310P 310B 910: f16 f32 i32 i8 i64; "
+        "A2 A3: f16 f32 bf16 i32 i8 i64; CS: f16 i32 i8; 950: f16 f32 bf16 i32 i64 i8 u8",
+        aicpu="i16 i64 u8 u16 u32 u64 f64",
         selects=True,
         vector=VectorFunction(Form.BINARY, "Max", native=(F16, I32), zero_of_zeros=True),
     ),
-    TargetOp(
+    _binary(
         "Minimum",
-        *operands("x1 x2 > y"),
         "The smaller of two elements, with broadcasting.",
         columns=columns("f16 f32 i32 i8", "T T > T"),
-        kernels=on(
-            "310 610: f16 f32 i32 i8; 310P 310B 910: f16 f32 i32 i8 i64; "
-            "A2 A3: f16 f32 bf16 i32 i8 i64; CS: f16 i32 i8; 950: f16 f32 bf16 i32 i64 i8 u8",
-        ),
-        aicpu=columns("i16 i64 u8 u16 u32 u64 f64"),
-        family="binary",
+        kernels="310 610: f16 f32 i32 i8; 310P 310B 910: f16 f32 i32 i8 i64; "
+        "A2 A3: f16 f32 bf16 i32 i8 i64; CS: f16 i32 i8; 950: f16 f32 bf16 i32 i64 i8 u8",
+        aicpu="i16 i64 u8 u16 u32 u64 f64",
         selects=True,
         vector=VectorFunction(Form.BINARY, "Min", native=(F16, I32), zero_of_zeros=True),
     ),
-    TargetOp(
+    _binary(
         "Mod",
-        *operands("x1 x2 > y"),
         "Elementwise remainder with the sign of the dividend, with broadcasting.",
         columns=columns("f16 f32 i32 i8 u8", "T T > T"),
-        kernels=on(
-            "310: f16 f32 i8 u8; 310P 310B 610 910: f16 f32 i32 i8 u8; "
-            "A2 A3: f16 f32 bf16 i32 i8 u8; CS: f16 i32 i8 u8; 950: f16 f32 bf16 i32 i64 i8 u8",
-        ),
-        aicpu=columns("i16 i32 i64 u16 u32 u64 f64"),
-        family="binary",
+        kernels="310: f16 f32 i8 u8; 310P 310B 610 910: f16 f32 i32 i8 u8; "
+        "A2 A3: f16 f32 bf16 i32 i8 u8; CS: f16 i32 i8 u8; 950: f16 f32 bf16 i32 i64 i8 u8",
+        aicpu="i16 i32 i64 u16 u32 u64 f64",
         passes=2 + DIVISION,
         vector=VectorFunction(Form.BINARY, "Fmod", rounded_once=True),
     ),
-    TargetOp(
+    _binary(
         "Mul",
-        *operands("x1 x2 > y"),
         "Elementwise product with broadcasting.",
         columns=columns("f16 f32 i32 i8 u8", "T T > T"),
-        kernels=on(
-            "310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16 i32 i8 u8 i64; "
-            "950: f16 f32 bf16 i32 i8 u8 i64 i16 f64"
-        ),
-        aicpu=columns("i16 i64 u16 u32 u64 f64"),
-        family="binary",
+        kernels="310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16 i32 i8 u8 i64; "
+        "950: f16 f32 bf16 i32 i8 u8 i64 i16 f64",
+        aicpu="i16 i64 u16 u32 u64 f64",
         vector=VectorFunction(
             Form.BINARY, "Mul", native=(F16, I32), rounded_once=True, zero_of_zeros=True
         ),
@@ -193,66 +173,53 @@ ROWS = (
     of_floats(
         "Adds",
         "Sum with one number.",
-        (Attribute("value", "float"),),
+        attributes=attributes(value=Needed.FLOAT),
         vector=VectorFunction(Form.UNARY, rounded_once=True),
     ),
     of_floats(
         "Muls",
         "Product with one number.",
-        (Attribute("value", "float"),),
+        attributes=attributes(value=Needed.FLOAT),
         aicpu="f64",
         vector=VectorFunction(Form.UNARY, rounded_once=True),
     ),
-    TargetOp(
+    _binary(
         "Pow",
-        *operands("x1 x2 > y"),
         "Elements of x1 raised to those of x2, with broadcasting.",
         columns=columns("f16 f32 i32 i8 u8", "T T > T"),
-        kernels=on(
-            "310 310P 310B 610 910: f16 f32 i32 i8 u8; A2 A3: f16 f32 bf16 i32 i8 u8; CS: f16; "
-            "950: f16 f32 bf16 i32 i8 u8 i16",
-        ),
-        aicpu=columns("i8 i16 i32 u8 i64 f64"),
-        family="binary",
+        kernels="310 310P 310B 610 910: f16 f32 i32 i8 u8; A2 A3: f16 f32 bf16 i32 i8 u8; CS: f16; "
+        "950: f16 f32 bf16 i32 i8 u8 i16",
+        aicpu="i8 i16 i32 u8 i64 f64",
         passes=EXP + LOG,
         vector=VectorFunction(Form.BINARY, "Power"),
     ),
-    TargetOp(
+    _binary(
         "RealDiv",
-        *operands("x1 x2 > y"),
         "Elementwise quotient with broadcasting; that of integers has its fraction cut off.",
         columns=columns("f16 f32", "T T > T"),
-        kernels=on("310: f16 f32; 310P 310B 610 910 A3: ?; A2 950: f16 f32 bf16 i32; CS: f16"),
-        aicpu=columns("i8 i16 i32 i64 u8 u16 u32 u64 f64"),
-        family="binary",
+        kernels="310: f16 f32; 310P 310B 610 910 A3: ?; A2 950: f16 f32 bf16 i32; CS: f16",
+        aicpu="i8 i16 i32 i64 u8 u16 u32 u64 f64",
         passes=DIVISION,
         vector=VectorFunction(Form.BINARY, "Div", native=(F16,), rounded_once=True),
     ),
-    TargetOp(
+    operator(
         "Relu",
-        *operands("x > y"),
         "Negative values become zero.",
-        columns=columns("f16 f32 i32 i8"),
-        kernels=on(
-            "310 610: f16 f32 i32 i8; 310P 310B 910: f16 f32 i32 i8 i64; "
-            "A2 A3 950: f16 f32 bf16 i32 i8 i64; CS: f16 i32 i8",
-        ),
-        aicpu=columns("i16 i64 u8 u16 f64"),
+        columns="f16 f32 i32 i8",
+        kernels="310 610: f16 f32 i32 i8; 310P 310B 910: f16 f32 i32 i8 i64; "
+        "A2 A3 950: f16 f32 bf16 i32 i8 i64; CS: f16 i32 i8",
+        aicpu="i16 i64 u8 u16 f64",
         family="unary",
         selects=True,
         vector=VectorFunction(Form.UNARY, "Relu", native=(F16, I32), zero_of_zeros=True),
     ),
-    TargetOp(
+    _binary(
         "Sub",
-        *operands("x1 x2 > y"),
         "Elementwise difference with broadcasting.",
         columns=columns("f16 f32 i32", "T T > T"),
-        kernels=on(
-            "310 610: f16 f32 i32; 310P 310B 910: f16 f32 i32 i8 u8 i64; "
-            "A2 A3 950: f16 f32 bf16 i32 i8 u8 i64; CS: f16 i32",
-        ),
-        aicpu=columns("i8 i16 i64 u8 u16 u32 u64 f64"),
-        family="binary",
+        kernels="310 610: f16 f32 i32; 310P 310B 910: f16 f32 i32 i8 u8 i64; "
+        "A2 A3 950: f16 f32 bf16 i32 i8 u8 i64; CS: f16 i32",
+        aicpu="i8 i16 i64 u8 u16 u32 u64 f64",
         vector=VectorFunction(
             Form.BINARY, "Sub", native=(F16, I32), rounded_once=True, zero_of_zeros=True
         ),

@@ -2,8 +2,6 @@
 
 from functools import partial
 
-from atc_py.target.kernels import on
-from atc_py.target.row import Attribute, TargetOp
 from atc_py.target.rows.parts import (
     DIVISION,
     EXP,
@@ -14,32 +12,25 @@ from atc_py.target.rows.parts import (
     LOG,
     MOVED,
     POLYNOMIAL,
-    columns,
+    attributes,
     of_floats,
-    operands,
+    operator,
 )
 from atc_py.target.vector import LOW, Form, VectorFunction
 
-_BASE = (
-    Attribute("base", "float", -1.0),
-    Attribute("scale", "float", 1.0),
-    Attribute("shift", "float", 0.0),
-)
+_BASE = attributes(base=-1.0, scale=1.0, shift=0.0)
 """Of Exp and Log: a base of -1 stands for e, and what the function takes is scale * x + shift."""
 
 _of_floats = partial(of_floats, aicpu="f64")
 
 ROWS = (
-    TargetOp(
+    operator(
         "Abs",
-        *operands("x > y"),
         "Absolute value.",
-        columns=columns("f16 f32 i32"),
-        kernels=on(
-            "310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32 i64; CS: f16 i32; "
-            "950: f16 f32 bf16 i32 i64 i8 i16"
-        ),
-        aicpu=columns("f64 i8 i16 i64"),
+        columns="f16 f32 i32",
+        kernels="310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32 i64; CS: f16 i32; "
+        "950: f16 f32 bf16 i32 i64 i8 i16",
+        aicpu="f64 i8 i16 i64",
         family="unary",
         selects=True,
         vector=VectorFunction(Form.UNARY, native=(F16, I32), zero_of_zeros=True),
@@ -109,7 +100,7 @@ ROWS = (
         "Exp",
         "Exponential.",
         aicpu="f32 f64",
-        kernels=on("310 CS: f16; 310P 310B 610 910: f16 f32; A2 A3 950: f16 f32 bf16"),
+        kernels="310 CS: f16; 310P 310B 610 910: f16 f32; A2 A3 950: f16 f32 bf16",
         attributes=_BASE,
         passes=EXP,
         vector=VectorFunction(Form.UNARY, "Exp"),
@@ -123,15 +114,13 @@ ROWS = (
     _of_floats(
         "Log", "Logarithm.", attributes=_BASE, passes=LOG, vector=VectorFunction(Form.UNARY, "Ln")
     ),
-    TargetOp(
+    operator(
         "Neg",
-        *operands("x > y"),
         "The opposite sign.",
-        columns=columns("f16 f32 i32 i8"),
-        kernels=on(
-            "310 310P 310B 610 910: f16 f32 i32 i8; A2 A3 950: f16 f32 bf16 i32 i8 i64; CS: f16 i32"
-        ),
-        aicpu=columns("i16 i64 f64"),
+        columns="f16 f32 i32 i8",
+        kernels="310 310P 310B 610 910: f16 f32 i32 i8; A2 A3 950: f16 f32 bf16 i32 i8 i64; "
+        "CS: f16 i32",
+        aicpu="i16 i64 f64",
         family="unary",
         selects=True,
         vector=VectorFunction(Form.UNARY, native=(F16, I32), zero_of_zeros=True),
@@ -140,12 +129,8 @@ ROWS = (
         "Power",
         "Elements times scale, plus shift, raised to one power.",
         aicpu="",
-        attributes=(
-            Attribute("power", "float", 1.0),
-            Attribute("scale", "float", 1.0),
-            Attribute("shift", "float", 0.0),
-        ),
-        kernels=on("310 CS: f16; 310P 310B 610 910: f16 f32; A2 A3 950: f16 f32 bf16"),
+        attributes=attributes(power=1.0, scale=1.0, shift=0.0),
+        kernels="310 CS: f16; 310P 310B 610 910: f16 f32; A2 A3 950: f16 f32 bf16",
         passes=2 + EXP + LOG,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
     ),
@@ -156,14 +141,13 @@ ROWS = (
         passes=DIVISION,
         vector=VectorFunction(Form.UNARY, "Reciprocal", native=(F16,), rounded_once=True),
     ),
-    TargetOp(
+    operator(
         "Round",
-        *operands("x > y"),
         "Nearest integer, the even one of two.",
-        attributes=(Attribute("decimals", "int", 0),),
-        columns=columns(f"{FLOATS} i32"),
-        kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3 950: f16 f32 bf16 i32; CS: f16 i32"),
-        aicpu=columns("f64"),
+        attributes=attributes(decimals=0),
+        columns=f"{FLOATS} i32",
+        kernels="310 310P 310B 610 910: f16 f32 i32; A2 A3 950: f16 f32 bf16 i32; CS: f16 i32",
+        aicpu="f64",
         family="unary",
         selects=True,
         vector=VectorFunction(Form.UNARY, zero_of_zeros=True),
@@ -174,16 +158,13 @@ ROWS = (
         passes=2.0 + DIVISION,
         vector=VectorFunction(Form.UNARY, "Rsqrt"),
     ),
-    TargetOp(
+    operator(
         "Sign",
-        *operands("x > y"),
         "-1, 0 or 1.",
-        columns=columns(f"{FLOATS} i32"),
-        kernels=on(
-            "310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32; CS: f16 i32; "
-            f"950: {MOVED}"
-        ),
-        aicpu=columns("f64"),
+        columns=f"{FLOATS} i32",
+        kernels="310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32; CS: f16 i32; "
+        f"950: {MOVED}",
+        aicpu="f64",
         family="unary",
         selects=True,
         passes=3.0,
@@ -209,13 +190,12 @@ ROWS = (
             Form.UNARY, "Sqrt", native=(F16,), rounded_once=True, zero_of_zeros=True
         ),
     ),
-    TargetOp(
+    operator(
         "Tan",
-        *operands("x > y"),
         "Tangent of an angle in radians; that of an integer has its fraction cut off.",
-        columns=columns("f16 f32 i32"),
-        kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3 950: bf16 f16 f32 i32; CS: f16"),
-        aicpu=columns("f16 f32 f64"),
+        columns="f16 f32 i32",
+        kernels="310 310P 310B 610 910: f16 f32 i32; A2 A3 950: bf16 f16 f32 i32; CS: f16",
+        aicpu="f16 f32 f64",
         family="unary",
         passes=2 * POLYNOMIAL,
         vector=VectorFunction(Form.UNARY, native=(I32,), zero_of_zeros=True),

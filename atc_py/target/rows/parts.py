@@ -1,9 +1,20 @@
 """What rows of target operators are made with: names of dtypes, operands, columns."""
 
-from functools import cache
+from enum import Enum
+from functools import cache, partial
 
-from atc_py.target.kernels import Kernels, on, pairs
-from atc_py.target.row import Attribute, Column, Operand, TargetOp
+from atc_py.target.kernels import Kernels, pairs
+from atc_py.target.layouts import Layout
+from atc_py.target.row import (
+    Attribute,
+    AttributeValue,
+    Column,
+    Limit,
+    Operand,
+    TargetOp,
+    Unit,
+    Values,
+)
 from atc_py.target.soc import Resource
 from atc_py.target.vector import VectorFunction
 from atc_py.tensor.dtypes import DType
@@ -19,20 +30,51 @@ STORAGE = "f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 b"
 
 ANY = f"{STORAGE} f64"
 
-FLOAT_KERNELS = on("310 310P 310B 610 910: f16 f32; A2 A3 950: f16 f32 bf16; CS: f16")
+FLOAT_KERNELS = Kernels("310 310P 310B 610 910: f16 f32; A2 A3 950: f16 f32 bf16; CS: f16")
 """Of most functions of floats."""
 
 UNDECIDED = "310 310P 310B 610 910 A2 A3 CS: ?"
 """Families whose kernels have their dtypes decided when they are compiled, or by another engine."""
 
-ELSEWHERE = on(f"{UNDECIDED}; 950: ?")
+ELSEWHERE = Kernels(f"{UNDECIDED}; 950: ?")
 """Of operators that another engine than that of the AI Core does on all SoCs."""
 
 MOVED = "f16 f32 bf16 i32 i64 i8 u8 i16 u16 u32 u64"
 """What most kernels of Ascend950 move, beside bools: all that a register holds."""
 
-LATER_KERNELS = on("310 310P 310B 610 910 A3 CS: ?; A2 950: f16 f32 bf16")
+LATER_KERNELS = Kernels("310 310P 310B 610 910 A3 CS: ?; A2 950: f16 f32 bf16")
 """Of functions of floats whose dtypes are decided when the kernel is compiled; A2 has compiled ones."""
+
+
+class Needed(Enum):
+    """Type of an attribute that every node states."""
+
+    INT = "int"
+    FLOAT = "float"
+    BOOL = "bool"
+    STRING = "string"
+    INTS = "ints"
+    FLOATS = "floats"
+    DTYPE = "dtype"
+
+
+def attributes(**defaults: Needed | AttributeValue) -> tuple[Attribute, ...]:
+    """Attributes, each with its default, whose type it has; an empty list is one of ints."""
+    return tuple(
+        Attribute(name, default.value)
+        if isinstance(default, Needed)
+        else Attribute(name, _type_of(default), default)
+        for name, default in defaults.items()
+    )
+
+
+def _type_of(default: AttributeValue) -> str:
+    if isinstance(default, tuple):
+        return "floats" if default and isinstance(default[0], float) else "ints"
+    return _TYPES[type(default)]
+
+
+_TYPES = {bool: "bool", int: "int", float: "float", str: "string", DType: "dtype"}
 
 IMPL_MODE = Attribute("impl_mode", "string", "high_precision")
 """Of operators whose kernels for float16 differ in which steps they round to it: high_precision
@@ -76,33 +118,42 @@ def operands(signature: str) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
     return _operands(inputs), _operands(outputs)
 
 
-def of_floats(  # noqa: PLR0913  (what rows of functions differ in)
+def operator(  # noqa: PLR0913  (the facts of a row)
     name: str,
     summary: str,
-    attributes: tuple[Attribute, ...] = (),
+    signature: str = "x > y",
     *,
-    aicpu: str = "",
-    kernels: Kernels = FLOAT_KERNELS,
-    vector: VectorFunction,
-    passes: float | None = None,
+    form: str = "T > T",
+    columns: str | tuple[Column, ...] = (),
+    kernels: str | Kernels | None = None,
+    aicpu: str | tuple[Column, ...] = (),
+    unit: Unit = Unit.VECTOR,
+    attributes: tuple[Attribute, ...] = (),
+    limits: tuple[Limit | Values, ...] = (),
+    family: str = "",
     selects: bool = False,
     saturates: bool = False,
+    formula: str = "",
+    takes: Layout | None = None,
+    vector: VectorFunction | None = None,
+    passes: float | None = None,
+    picks: bool = False,
 ) -> TargetOp:
-    """The row of a function of each element of one tensor of floats."""
+    """The row of an operator; texts of columns and kernels are in columns of `form`."""
+    inputs, outputs = operands(signature)
     return TargetOp(
-        name,
-        *operands("x > y"),
-        summary,
-        attributes=attributes,
-        columns=columns(FLOATS),
-        kernels=kernels,
-        aicpu=columns(aicpu),
-        family="unary",
-        vector=vector,
-        passes=passes,
-        selects=selects,
-        saturates=saturates,
-    )
+        name, inputs, outputs, summary, unit, attributes, _columns(columns, form),
+        Kernels(kernels, form) if isinstance(kernels, str) else kernels, _columns(aicpu, form),
+        limits, family, selects, saturates, formula, takes, vector, passes, picks,
+    )  # fmt: skip
+
+
+def _columns(given: str | tuple[Column, ...], form: str) -> tuple[Column, ...]:
+    return columns(given, form) if isinstance(given, str) else given
+
+
+of_floats = partial(operator, columns=FLOATS, kernels=FLOAT_KERNELS, family="unary")
+"""Make the row of a function of each element of one tensor of floats."""
 
 
 def _operands(names: str) -> tuple[Operand, ...]:

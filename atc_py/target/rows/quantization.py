@@ -5,13 +5,25 @@ kernels know from the SoC that they are built for. It and the attributes that na
 the column that a node takes.
 """
 
-from atc_py.target.row import Attribute, Column, TargetOp
-from atc_py.target.rows.parts import F16, F32, I4, I8, I16, I32, U64, columns, operands
+from atc_py.target.row import Attribute, Column
+from atc_py.target.rows.parts import (
+    F16,
+    F32,
+    I4,
+    I8,
+    I16,
+    I32,
+    U64,
+    Needed,
+    attributes,
+    columns,
+    operator,
+)
 from atc_py.target.soc import Resource
 
 _SQRT_MODE = Attribute("sqrt_mode", "bool", default=False)
 _RELU_FLAG = Attribute("relu_flag", "bool", default=False)
-_SCALE_AND_OFFSET = (Attribute("scale", "float"), Attribute("offset", "float"))
+_SCALE_AND_OFFSET = attributes(scale=Needed.FLOAT, offset=Needed.FLOAT)
 
 
 def _quant(compute: Resource | None) -> tuple[Column, ...]:
@@ -36,15 +48,14 @@ _OTHERS = tuple(
 """Columns of AscendQuant to int4, which no operator of this table takes, and to int16."""
 
 ROWS = (
-    TargetOp(
+    operator(
         "AscendAntiQuant",
-        *operands("x > y"),
         "int8 plus an offset, times a factor.",
         attributes=(
             *_SCALE_AND_OFFSET,
-            Attribute("dtype", "dtype", F32),
+            *attributes(dtype=F32),
             _SQRT_MODE,
-            Attribute("compute_type", "dtype", F16),
+            *attributes(compute_type=F16),
         ),
         columns=tuple(
             Column((I8,), (y,), needs, (("dtype", y), *compute))
@@ -54,11 +65,11 @@ ROWS = (
         family="quant",
         passes=3.0,
     ),
-    TargetOp(
+    operator(
         "AscendDequant",
-        *operands("x deq_scale > y"),
         "int32 times a factor, one for all or one per channel, in float16.",
-        attributes=(_SQRT_MODE, _RELU_FLAG, Attribute("dtype", "dtype", F32)),
+        "x deq_scale > y",
+        attributes=(_SQRT_MODE, _RELU_FLAG, *attributes(dtype=F32)),
         columns=tuple(
             Column((I32, scale), (y,), needs, (("dtype", y),))
             for scale, needs in ((U64, Resource.DEQ_WORDS), (F16, None))
@@ -67,44 +78,41 @@ ROWS = (
         family="quant",
         passes=3.0,
     ),
-    TargetOp(
+    operator(
         "AscendDequantS16",
-        *operands("x0 deq_scale x1? > y"),
         "int32 shifted right to int16, plus an addend per channel.",
+        "x0 deq_scale x1? > y",
         attributes=(_RELU_FLAG,),
         columns=columns("(i32 u64 i16 > i16)", needs=Resource.REQUANT_S16),
         family="quant",
         passes=3.0,
     ),
-    TargetOp(
+    operator(
         "AscendQuant",
-        *operands("x > y"),
         "Floats times a factor, plus an offset, rounded to small integers.",
         attributes=(
             *_SCALE_AND_OFFSET,
             _SQRT_MODE,
-            Attribute("round_mode", "string", "Round"),
-            Attribute("dst_type", "dtype", I8),
-            Attribute("compute_type", "dtype", F16),
+            *attributes(round_mode="Round", dst_type=I8, compute_type=F16),
         ),
         columns=(*_quant(Resource.QUANT_FLOAT32), *_quant(None), *_OTHERS),
         family="quant",
         passes=4.0,
     ),
-    TargetOp(
+    operator(
         "AscendRequant",
-        *operands("x req_scale > y"),
         "int32 times a factor, rounded, plus an offset, as int8; one word for all or per channel.",
+        "x req_scale > y",
         attributes=(_RELU_FLAG,),
         columns=columns("(i32 u64 > i8)", needs=Resource.REQUANT),
         family="quant",
         passes=3.0,
     ),
-    TargetOp(
+    operator(
         "AscendRequantS16",
-        *operands("x0 req_scale x1? > y0 y1?"),
         "The sum of two int16 tensors, and that sum requantized to int8.",
-        attributes=(Attribute("dual_output", "bool", default=False), _RELU_FLAG),
+        "x0 req_scale x1? > y0 y1?",
+        attributes=(*attributes(dual_output=False), _RELU_FLAG),
         columns=columns("(i16 u64 i16 > i8 i16)", needs=Resource.REQUANT_S16),
         family="quant",
         passes=3.0,

@@ -5,23 +5,23 @@
 always takes them apart, here what the other two cannot express runs on the AI CPU.
 """
 
-from atc_py.target.kernels import on
-from atc_py.target.row import Attribute, TargetOp, Unit
-from atc_py.target.rows.parts import DIVISION, EXP, columns, operands
+from atc_py.target.kernels import Kernels
+from atc_py.target.row import Attribute, Unit
+from atc_py.target.rows.parts import DIVISION, EXP, attributes, columns, operator
 from atc_py.target.soc import Resource
 
 _GRU, _LSTM = "T T T T i32 T > T", "T T T T i32 T T T > T"
 _KERNEL_GRU, _KERNEL_LSTM = "T T T T T i32 T > T", "T T T i32 T T T T T > T"
 """Dtypes of operands, of which the lengths of sequences are int32."""
 
-_ONE_DIRECTION = (
-    Attribute("direction", "string", "UNIDIRECTIONAL"),
-    Attribute("cell_depth", "int", 1),
-    Attribute("keep_prob", "float", 1.0),
-    Attribute("cell_clip", "float", -1.0),
-    Attribute("num_proj", "int", 0),
-    Attribute("time_major", "bool", default=True),
-    Attribute("activation", "string", "tanh"),
+_ONE_DIRECTION = attributes(
+    direction="UNIDIRECTIONAL",
+    cell_depth=1,
+    keep_prob=1.0,
+    cell_clip=-1.0,
+    num_proj=0,
+    time_major=True,
+    activation="tanh",
 )
 
 _LAYER = (
@@ -47,76 +47,71 @@ _REMEMBERED = (
 """What units of GRU and of LSTM compute, step by step."""
 
 ROWS = (
-    TargetOp(
+    operator(
         "CommonGRU",
-        *operands("x w r b? sequence_lens? initial_h? > y y_h"),
         "A layer of gated recurrent units, any activations, one or both directions.",
-        attributes=(*_LAYER, Attribute("linear_before_reset", "int", 0)),
-        aicpu=columns("f16 f32 f64", _GRU),
+        "x w r b? sequence_lens? initial_h? > y y_h",
+        form=_GRU,
+        attributes=(*_LAYER, *attributes(linear_before_reset=0)),
+        aicpu="f16 f32 f64",
         family="recurrent",
         formula=_GATED,
         passes=3 + EXP + DIVISION,
     ),
-    TargetOp(
+    operator(
         "CommonLSTM",
-        *operands("x w r b? sequence_lens? initial_h? initial_c? p? > y y_h y_c"),
         "A layer of long short-term memory, any activations, one or both directions.",
-        attributes=(*_LAYER, Attribute("input_forget", "int", 0)),
-        aicpu=columns("f16 f32 f64", _LSTM),
+        "x w r b? sequence_lens? initial_h? initial_c? p? > y y_h y_c",
+        form=_LSTM,
+        attributes=(*_LAYER, *attributes(input_forget=0)),
+        aicpu="f16 f32 f64",
         family="recurrent",
         formula=_REMEMBERED,
         passes=3 + EXP + DIVISION,
     ),
-    TargetOp(
+    operator(
         "DynamicGRUV2",
         # The gates are outputs that training keeps; CANN always returns them, here nothing asks.
-        *operands(
-            "x weight_input weight_hidden bias_input? bias_hidden? seq_length? init_h? > "
-            "y output_h update? reset? new? hidden_new?"
-        ),
         "A layer of gated recurrent units in one direction.",
+        "x weight_input weight_hidden bias_input? bias_hidden? seq_length? init_h? > "
+        "y output_h update? reset? new? hidden_new?",
+        form=_KERNEL_GRU,
         unit=Unit.CUBE,
         attributes=(
             *_ONE_DIRECTION,
-            Attribute("gate_order", "string", "zrh"),
-            Attribute("reset_after", "bool", default=True),
-            Attribute("is_training", "bool", default=True),
+            *attributes(gate_order="zrh", reset_after=True, is_training=True),
         ),
         columns=(
             *columns("f16", _KERNEL_GRU),
             *columns("f32", _KERNEL_GRU, Resource.CUBE_FLOAT32),
         ),
-        kernels=on("310 310P 310B 610 910 A2 A3: ?; CS: -"),
-        aicpu=columns("f32 f64", _KERNEL_GRU),
+        kernels=Kernels("310 310P 310B 610 910 A2 A3: ?; CS: -"),
+        aicpu="f32 f64",
         family="recurrent",
         formula=_GATED,
         passes=3 + EXP + DIVISION,
     ),
-    TargetOp(
+    operator(
         "DynamicRNN",
-        *operands(
-            "x w b seq_length? init_h? init_c? wci? wcf? wco? mask? > "
-            "y output_h output_c i? j? f? o? tanhc?"
-        ),
         "A layer of long short-term memory in one direction.",
+        "x w b seq_length? init_h? init_c? wci? wcf? wco? mask? > "
+        "y output_h output_c i? j? f? o? tanhc?",
+        form=_KERNEL_LSTM,
         unit=Unit.CUBE,
         attributes=(
-            Attribute("cell_type", "string", "LSTM"),
+            *attributes(cell_type="LSTM"),
             *_ONE_DIRECTION,
-            Attribute("use_peephole", "bool", default=False),
-            Attribute("forget_bias", "float", 0.0),
-            Attribute("gate_order", "string", "ijfo"),
-            Attribute("is_training", "bool", default=True),
+            *attributes(use_peephole=False, forget_bias=0.0, gate_order="ijfo", is_training=True),
         ),
         columns=(
             *columns("f16", _KERNEL_LSTM),
             *columns("f32", _KERNEL_LSTM, Resource.CUBE_FLOAT32),
         ),
-        kernels=on(
+        kernels=Kernels(
             "310 310P 310B 610 910 CS: (f16 f16 f16 i32 f16 > f16); A2 A3: ?; 950: "
             "(f16 f16 f16 i32 f16 > f16) (f32 f32 f32 i32 f32 > f32)"
         ),
-        aicpu=columns("f32 f64", _KERNEL_LSTM),
+        aicpu="f32 f64",
         family="recurrent",
         formula=_REMEMBERED,
         passes=3 + EXP + DIVISION,

@@ -1,8 +1,9 @@
 """Reductions over axes, and where the largest and smallest elements are."""
 
-from atc_py.target.kernels import Kernels, on
+from functools import partial
+
+from atc_py.target.kernels import Kernels
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, Column, TargetOp
 from atc_py.target.rows.parts import (
     EXP,
     FLOAT_KERNELS,
@@ -10,8 +11,10 @@ from atc_py.target.rows.parts import (
     I64,
     LATER_KERNELS,
     LOG,
+    Needed,
+    attributes,
     columns,
-    operands,
+    operator,
 )
 
 _WIDE = columns("i32 i64 u32 u64 f64")
@@ -20,7 +23,7 @@ _WIDE = columns("i32 i64 u32 u64 f64")
 _POSITIONS = columns("f16 f32 i32", "T > i32")
 """Positions are counted in int32."""
 
-_POSITION_KERNELS = on(
+_POSITION_KERNELS = Kernels(
     "310 CS: f16; 310P 610 910: f16 f32; 310B: f16 f32 i32; "
     "A2 A3: f16 f32 bf16 i32 i64; 950: f16 f32 bf16 i32 i64 (f16|f32|bf16|i32|i64 > i64)",
     "T > i32",
@@ -28,43 +31,25 @@ _POSITION_KERNELS = on(
 """Of ArgMaxD and ArgMinD; newer families have ArgMaxV2 and ArgMin instead, which do the work."""
 
 
-def _position(name: str, summary: str) -> TargetOp:
-    return TargetOp(
-        name,
-        *operands("x > y"),
-        summary,
-        attributes=(Attribute("dimension", "int"), Attribute("dtype", "dtype", I64)),
-        columns=_POSITIONS,
-        kernels=_POSITION_KERNELS,
-        aicpu=_POSITIONS[1:2],
-        family="reduce",
-        selects=True,
-        takes=Layout.ROWS,
-        passes=3.0,
-    )
+_position = partial(
+    operator,
+    attributes=attributes(dimension=Needed.INT, dtype=I64),
+    columns=_POSITIONS,
+    kernels=_POSITION_KERNELS,
+    aicpu=_POSITIONS[1:2],
+    family="reduce",
+    selects=True,
+    takes=Layout.ROWS,
+    passes=3.0,
+)
 
-
-def _over_axes(
-    name: str,
-    summary: str,
-    dtypes: str = FLOATS,
-    *,
-    kernels: Kernels = FLOAT_KERNELS,
-    aicpu: tuple[Column, ...] = (),
-    selects: bool = False,
-) -> TargetOp:
-    return TargetOp(
-        name,
-        *operands("x > y"),
-        summary,
-        attributes=(Attribute("axes", "ints"), Attribute("keep_dims", "bool", default=False)),
-        columns=columns(dtypes),
-        kernels=kernels,
-        aicpu=aicpu,
-        family="reduce",
-        selects=selects,
-    )
-
+_over_axes = partial(
+    operator,
+    attributes=attributes(axes=Needed.INTS, keep_dims=False),
+    columns=FLOATS,
+    kernels=FLOAT_KERNELS,
+    family="reduce",
+)
 
 ROWS = (
     _position(
@@ -73,18 +58,12 @@ ROWS = (
     _position(
         "ArgMinD", "Position of the first of the smallest elements along one axis, which goes."
     ),
-    TargetOp(
+    operator(
         "LpNorm",
-        *operands("x > y"),
         "Sum of magnitudes (p 1) or root of the sum of squares (p 2) over axes, at least epsilon.",
-        attributes=(
-            Attribute("p", "int", 2),
-            Attribute("axes", "ints", ()),
-            Attribute("keepdim", "bool", default=False),
-            Attribute("epsilon", "float", 1e-12),
-        ),
-        columns=columns(FLOATS),
-        kernels=on("310 310P 310B 610 910 A2 A3: f16 f32; CS: f16"),
+        attributes=attributes(p=2, axes=(), keepdim=False, epsilon=1e-12),
+        columns=FLOATS,
+        kernels="310 310P 310B 610 910 A2 A3: f16 f32; CS: f16",
         aicpu=_WIDE,
         family="reduce",
         takes=Layout.ROWS,
@@ -92,13 +71,14 @@ ROWS = (
     ),
     # No form of it has its axes as an attribute. CANN's kernel does not subtract the largest element
     # first, so that exponentials of what is above 88 overflow there.
-    TargetOp(
+    operator(
         "ReduceLogSumExp",
-        *operands("x axes#! > y"),
         "Logarithm of the sum of exponentials over the axes of the second input.",
-        attributes=(Attribute("keep_dims", "bool", default=False),),
-        columns=columns(FLOATS, "T i64 > T"),
-        kernels=on(
+        "x axes#! > y",
+        form="T i64 > T",
+        attributes=attributes(keep_dims=False),
+        columns=FLOATS,
+        kernels=Kernels(
             "310 310P 310B 910 A2 A3: f16 f32; 610 CS: -; 950: f16 f32 bf16", "T i64|i32 > T"
         ),
         family="reduce",
@@ -111,50 +91,41 @@ ROWS = (
     _over_axes(
         "ReduceMaxD",
         "Largest element over axes.",
-        "f16 f32 i32 i8 u8 b",
-        kernels=on(
-            "310 310P 310B 610 910: f16 f32 i32 i8 u8 b; A2 A3: f16 f32 bf16 i32 i8 u8 b; "
-            "CS: f16 i32 i8 u8 b; 950: f16 f32 bf16 i32 i8 u8 i64",
-        ),
-        aicpu=columns("f64 i64"),
+        columns="f16 f32 i32 i8 u8 b",
+        kernels="310 310P 310B 610 910: f16 f32 i32 i8 u8 b; A2 A3: f16 f32 bf16 i32 i8 u8 b; "
+        "CS: f16 i32 i8 u8 b; 950: f16 f32 bf16 i32 i8 u8 i64",
+        aicpu="f64 i64",
         selects=True,
     ),
     _over_axes("ReduceMeanD", "Mean over axes."),
     _over_axes(
         "ReduceMinD",
         "Smallest element over axes.",
-        "f16 f32 i32 i8 u8",
-        kernels=on(
-            "310 CS: f16 i32 i8 u8; 310P 310B 610 910: f16 f32 i32 i8 u8; "
-            "A2 A3: f16 f32 bf16 i32 i8 u8; 950: f16 f32 bf16 i32 i8 u8 i64",
-        ),
-        aicpu=columns("f32"),
+        columns="f16 f32 i32 i8 u8",
+        kernels="310 CS: f16 i32 i8 u8; 310P 310B 610 910: f16 f32 i32 i8 u8; "
+        "A2 A3: f16 f32 bf16 i32 i8 u8; 950: f16 f32 bf16 i32 i8 u8 i64",
+        aicpu="f32",
         selects=True,
     ),
     _over_axes(
         "ReduceProdD",
         "Product over axes; integers wrap around.",
-        "f16 f32 i8 u8",
-        kernels=on(
-            "310 310P 310B 610 910: f16 f32 i8 u8; A2 A3: f16 f32 bf16 i8 u8; CS: f16 i8 u8; "
-            "950: f16 f32 bf16 i8 u8 i32 i64 b"
-        ),
+        columns="f16 f32 i8 u8",
+        kernels="310 310P 310B 610 910: f16 f32 i8 u8; A2 A3: f16 f32 bf16 i8 u8; CS: f16 i8 u8; "
+        "950: f16 f32 bf16 i8 u8 i32 i64 b",
         aicpu=_WIDE,
     ),
     _over_axes(
         "ReduceSumD",
         "Sum over axes.",
-        kernels=on(
-            "310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: f16; "
-            "950: f16 f32 bf16 i32 i64"
-        ),
+        kernels="310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: f16; "
+        "950: f16 f32 bf16 i32 i64",
     ),
-    TargetOp(
+    operator(
         "SquareSumV1",
-        *operands("x > y"),
         "Sum of squares over axes; integers wrap around.",
-        attributes=(Attribute("axis", "ints"), Attribute("keep_dims", "bool", default=False)),
-        columns=columns(FLOATS),
+        attributes=attributes(axis=Needed.INTS, keep_dims=False),
+        columns=FLOATS,
         kernels=LATER_KERNELS,
         aicpu=_WIDE,
         family="reduce",
