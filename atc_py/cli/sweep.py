@@ -306,7 +306,6 @@ def _not_compared(rows: Sequence[SweepRow]) -> Text:
 
 
 def _findings(failed: Sequence[SweepRow]) -> list[Any]:
-    """A finding for each row that did not come to its end."""
     found = []
     for row in failed:
         each = row.combination

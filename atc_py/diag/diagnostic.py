@@ -64,7 +64,6 @@ class Place:
         return f"{place}, {self.field}" if place else self.field
 
     def with_field(self, field: str) -> Place:
-        """The place of a field there."""
         return replace(self, field=field)
 
     def _file_text(self) -> str:
@@ -233,11 +232,9 @@ class Sink:
         self.diagnostics: list[Diagnostic] = []
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Keep one more finding."""
         self.diagnostics.append(diagnostic)
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Keep several more findings."""
         self.diagnostics.extend(diagnostics)
 
     @property

@@ -204,12 +204,10 @@ def _said_by(value: object) -> str:
 
 
 def joined_text(separator: str, *parts: str) -> Text:
-    """Make a text of parts with a separator between them."""
     return _Joined(separator, *parts)
 
 
 def made_text(template: str, context: str, values: Mapping[str, Any]) -> Text:
-    """Make a text of its attributes."""
     return Text(template, context=context, **values)
 
 

@@ -13,11 +13,7 @@ from atc_py.tensor.shapes import Dims, Shape
 
 
 def gear_of_batch(gears: Gears | None, batch: int) -> int:
-    """The gear of a batch.
-
-    Raises:
-        RuntimeError: the model has no such gear, or gears of another kind.
-    """
+    """The gear of a batch."""
     found = _of_kind(gears, GearKind.BATCH)
     known = [gear[0] for gear in found.gears]
     if batch not in known:
@@ -68,11 +64,7 @@ def gear_of_dims(gears: Gears | None, dims: Mapping[str, Shape]) -> int:
 
 
 def named_dims(text: str) -> dict[str, Shape]:
-    """Dims by input of a text such as `data:1,600;info:1,3`.
-
-    Raises:
-        RuntimeError: it is no such text.
-    """
+    """Dims by input of a text such as `data:1,600;info:1,3`."""
     found: dict[str, Shape] = {}
     for part in filter(None, text.split(";")):
         name, _, dims = part.rpartition(":")
@@ -84,11 +76,7 @@ def named_dims(text: str) -> dict[str, Shape]:
 
 
 def check_names(dims: Mapping[str, Shape], inputs: Sequence[TensorDesc]) -> None:
-    """Refuse shapes that are not one for each input.
-
-    Raises:
-        RuntimeError: a name is wrong or missing.
-    """
+    """Refuse shapes that are not one for each input."""
     if len(dims) != len(inputs):
         raise refused(f"om has {len(inputs)} input, but dymShape parametet give {len(dims)}")
     if any(each.name not in dims for each in inputs):
@@ -109,11 +97,7 @@ def _lines_of_dims(gears: Gears) -> Iterator[str]:
 
 
 def select_shapes(text: str, model: GearedModel, inputs: Sequence[TensorDesc]) -> dict[str, Shape]:
-    """The shapes of all inputs that a text such as `data:1,600;info:1,3` gives.
-
-    Raises:
-        RuntimeError: a name is wrong or missing, the model has gears, or it takes no such shape.
-    """
+    """The shapes of all inputs that a text such as `data:1,600;info:1,3` gives."""
     given = named_dims(text)
     check_names(given, inputs)
     if model.gears is not None:

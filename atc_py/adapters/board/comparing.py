@@ -115,7 +115,6 @@ def _root(folder: Path) -> Path:
 
 
 def _refused_kit(path: Path, message: Text, field: str | None = None) -> AtcError:
-    """The error for a kit that cannot be used."""
     return BAD_KIT.error(message, place=Place(str(path), field=field))
 
 
@@ -385,7 +384,6 @@ def _check_names(manifest: Manifest, request: BoardRequest) -> None:
 
 
 def _incomplete(record: BoardResults, results: Path) -> Iterator[Diagnostic]:
-    """A finding for each step that is not done."""
     for step in record.steps:
         if step.state != "done":
             yield BOARD_INCOMPLETE.diagnostic(

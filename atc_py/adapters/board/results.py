@@ -44,7 +44,6 @@ class ArchiveRefusal(Protocol):
 
 
 def refused_results(path: Path, message: Text, field: str | None = None) -> AtcError:
-    """The error for results that cannot be compared."""
     return BAD_RESULTS.error(
         message,
         place=Place(str(path), field=field),
@@ -78,11 +77,6 @@ def opened_archive(path: Path, refused: ArchiveRefusal = refused_results) -> Ite
 
 
 def read_results(folder: Path, path: Path) -> BoardResults:
-    """The record of the results in a folder; `path` is what the user gave.
-
-    Raises:
-        AtcError: BAD_RESULTS.
-    """
     found = read_record(folder / RESULTS, BoardResults, path)
     if found.version != RESULTS_VERSION:
         raise refused_results(
@@ -97,11 +91,7 @@ def read_results(folder: Path, path: Path) -> BoardResults:
 
 
 def read_record(file: Path, kind: type[_Record], path: Path) -> _Record:
-    """A document of the results; `path` is what the user gave.
-
-    Raises:
-        AtcError: BAD_RESULTS where it is not there or has another form.
-    """
+    """A document of the results; `path` is what the user gave."""
     try:
         return msgspec.json.decode(read_bytes(file, _MOST_DOCUMENT, own=True), type=kind)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
@@ -173,7 +163,6 @@ def _why(error: Exception) -> str:
 def _target(
     path: Path, member: zipfile.ZipInfo, folder: Path, refused: ArchiveRefusal
 ) -> Path | None:
-    """The path of a member; None for a folder."""
     name = member.filename
     pure = PurePosixPath(name)
     mode = member.external_attr >> 16

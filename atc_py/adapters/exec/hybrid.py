@@ -89,7 +89,6 @@ class Hybrid:
                 self._args, self._kwargs = (), {}
 
     def name(self, text: str) -> None:
-        """Record the name of the model's graph."""
         with self._recorder.change(self._key) as record:
             record.name = text
 
