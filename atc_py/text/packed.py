@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from atc_py.text.text import Text, Words, joined_text, made_text
+from atc_py.text import Text, Words, joined_text, made_text
 
 _MARK = "\x04"
 """Key of a text among JSON values, which no document has."""
