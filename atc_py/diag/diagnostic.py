@@ -149,6 +149,8 @@ class Code:
         exit: exit status of a command that ends with this finding.
         meaning: what happened, for the page.
         severity: error unless said otherwise.
+        atc: code under which ATC reports a finding that has none of its own (inferred, but for the
+            unknown operator); empty for no certain one.
     """
 
     id: str
@@ -157,6 +159,7 @@ class Code:
     meaning: str
     remedy: str
     severity: Severity = Severity.ERROR
+    atc: str = ""
 
     def as_json(self) -> dict[str, object]:
         """The code as JSON values."""
@@ -303,16 +306,17 @@ _SPELLINGS: dict[str, Code] = {}
 """Rows by what they are found by: reports look one up for each finding."""
 
 
-def add_code(
+def add_code(  # noqa: PLR0913  (the fields of a row)
     number: int,
     name: str,
     exit_code: ExitCode,
     meaning: str,
     remedy: str,
     severity: Severity = Severity.ERROR,
+    atc: str = "",
 ) -> Code:
     """Add a row to the table; a number or name that is taken raises."""
-    row = Code(f"ATC{number}", name, exit_code, meaning, remedy, severity)
+    row = Code(f"ATC{number}", name, exit_code, meaning, remedy, severity, atc)
     for other in _TABLE.values():
         if row.id == other.id or row.name == other.name:
             raise ValueError(f"{row.id} {row.name} clashes with {other.id} {other.name}")
@@ -340,7 +344,7 @@ def _parts(code: Code) -> tuple[Callable[..., Code], tuple[object, ...]]:
     """Constructor and arguments for another process: the id, for codes are compared by identity."""
     if _TABLE.get(code.id) is code:
         return _row, (code.id,)
-    return Code, (code.id, code.name, code.exit, code.meaning, code.remedy, code.severity)
+    return Code, (code.id, code.name, code.exit, code.meaning, code.remedy, code.severity, code.atc)
 
 
 copyreg.pickle(Code, _parts)

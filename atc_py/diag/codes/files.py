@@ -89,6 +89,7 @@ FILE_NOT_FOUND = add_code(
     ExitCode.FILE,
     "A named file does not exist or is a folder.",
     "Check the path; it is taken relative to the folder in which the command runs.",
+    atc="E10001",
 )
 FILE_UNREADABLE = add_code(
     2002,
@@ -98,6 +99,7 @@ FILE_UNREADABLE = add_code(
     "or the path belongs to a pipe, a device or a socket.",
     "Check the permissions of the file and of the folders above it. Save what comes through a "
     "pipe as a file, and give that.",
+    atc="E13001",
 )
 NOT_ONNX = add_code(
     2003,
@@ -105,6 +107,7 @@ NOT_ONNX = add_code(
     ExitCode.FILE,
     "The file is not an ONNX model, or it was truncated or changed after it was written.",
     "Export the model again and compare the file's size with the original's.",
+    atc="E13005",
 )
 EXTERNAL_DATA_MISSING = add_code(
     2004,
@@ -112,6 +115,7 @@ EXTERNAL_DATA_MISSING = add_code(
     ExitCode.FILE,
     "The model keeps weights in another file, and that file is missing or too short.",
     "Copy the weight file into the model's folder under the name that the message gives.",
+    atc="E13001",
 )
 EXTERNAL_DATA_OUTSIDE = add_code(
     2005,
@@ -120,6 +124,7 @@ EXTERNAL_DATA_OUTSIDE = add_code(
     "The model names a weight file outside its own folder (absolute path, `..`, or a link that "
     "leads out). Such a model could read any file of this machine, so it is refused.",
     "Save the model again with its weights in the same folder.",
+    atc="E13001",
 )
 BAD_TENSOR = add_code(
     2006,
@@ -127,6 +132,7 @@ BAD_TENSOR = add_code(
     ExitCode.FILE,
     "A tensor's data does not match its declared dtype and shape, or its dtype is not supported.",
     "Export the model again; `onnx.checker.check_model` shows whether the file is valid.",
+    atc="E13005",
 )
 CANNOT_WRITE = add_code(
     2007,
@@ -136,6 +142,7 @@ CANNOT_WRITE = add_code(
     "of a folder, a device, a pipe or a standard stream such as /dev/stdout. A file that was "
     "there before is unchanged, and no partial file is left.",
     "Free space, or choose another path with -o.",
+    atc="E13003",
 )
 BAD_DATA_FILE = add_code(
     2008,
@@ -189,6 +196,7 @@ FILE_NOT_TEXT = add_code(
     ExitCode.FILE,
     "A file that must be text is not UTF-8: it is binary, or was saved in another encoding.",
     "Save the file as UTF-8, or check that it is the intended file.",
+    atc="E13004",
 )
 FILE_TOO_LARGE = add_code(
     2015,
@@ -198,6 +206,7 @@ FILE_TOO_LARGE = add_code(
     "stopped there; docs/security.md lists the limits.",
     "Check that it is the intended file; the message and docs/security.md give the limit "
     "for its kind.",
+    atc="E13015",
 )
 BAD_CONTROL_FILE = add_code(
     2020,
@@ -207,6 +216,7 @@ BAD_CONTROL_FILE = add_code(
     "--keep-dtype, --customize-dtypes, --modify-mixlist or --op-precision-mode.",
     "Correct the line that the message names; `atc-py convert --help` shows which option takes "
     "which format.",
+    atc="E10001",
 )
 BAD_SWITCH_FILE = add_code(
     2021,
@@ -214,6 +224,7 @@ BAD_SWITCH_FILE = add_code(
     ExitCode.FILE,
     "A file for --fusion-switch-file has neither lines `PassName:off` nor ATC's JSON form.",
     'Write one `PassName:off` per line, or `{"Switch": {"GraphFusion": {"PassName": "off"}}}`.',
+    atc="E10001",
 )
 BAD_AIPP = add_code(
     2022,

@@ -9,6 +9,7 @@ UNKNOWN_OPERATOR = add_code(
     "The model uses an operator that is not on the operator list.",
     "Follow the help line, which names the nearest listed alternative; `atc-py ops list` shows "
     "the list.",
+    atc="E13010",
 )
 UNSUPPORTED_OPSET = add_code(
     3002,
@@ -16,6 +17,7 @@ UNSUPPORTED_OPSET = add_code(
     ExitCode.MODEL,
     "An operator is used at a version that the operator list does not have.",
     "Export the model at one of the opsets that the message lists, 11 to 13 in most cases.",
+    atc="E13010",
 )
 BAD_MODEL = add_code(
     3003,
@@ -24,6 +26,7 @@ BAD_MODEL = add_code(
     "The model breaks ONNX's own rules. A value has no producer or two, there is a cycle, an "
     "attribute has the wrong type, or shapes contradict each other.",
     "Run `onnx.checker.check_model` with full_check, and fix the tool that produced the model.",
+    atc="E89999",
 )
 FREE_DIMENSION = add_code(
     3004,
@@ -31,6 +34,7 @@ FREE_DIMENSION = add_code(
     ExitCode.MODEL,
     "An input's shape has a dim that the model leaves open, and no value was given for it.",
     'Set it with --input-shape "name:1,3,224,224".',
+    atc="E10001",
 )
 UNKNOWN_SHAPE = add_code(
     3005,
@@ -39,6 +43,7 @@ UNKNOWN_SHAPE = add_code(
     "The shape or dtype of a value inside the model could not be inferred.",
     "Set the input shapes with --input-shape. Where nodes compute the shape from data, export the "
     "model with a constant shape.",
+    atc="E89999",
 )
 FOLD_TOO_LARGE = add_code(
     3006,
@@ -63,6 +68,7 @@ NOT_LOWERED = add_code(
     ExitCode.MODEL,
     "The operator is on the operator list, but this version of atc-py cannot compile it.",
     "Export the model without the operator; `atc-py ops list` shows which operators compile.",
+    atc="EZ3003",
 )
 NOT_PUBLISHED = add_code(
     3016,
@@ -163,6 +169,7 @@ REFUSED_BY_PARSER = add_code(
     "the release that --cann names.",
     "Follow the help line; `atc-py fix --for cann` writes nodes that the parser takes, "
     "where they exist.",
+    atc="E13010",
 )
 NO_CANN_ARITHMETIC = add_code(
     3019,
@@ -275,6 +282,7 @@ BAD_NODE = add_code(
     "Compare the numbers in the message. Most often an input is smaller than the window of the "
     "layer, or the model was exported for another input size: give larger dims with "
     "--input-shape, or export it again.",
+    atc="E89999",
 )
 ATTR_NOT_LISTED = add_code(
     4014,

@@ -116,6 +116,7 @@ BAD_OPTION = add_code(
     ExitCode.USAGE,
     "An option or argument has a value that atc-py does not know or cannot read.",
     "Compare the value with the ones that the message lists; `atc-py COMMAND --help` shows all.",
+    atc="E10001",
 )
 BAD_INPUT_SHAPE = add_code(
     1002,
@@ -127,6 +128,7 @@ BAD_INPUT_SHAPE = add_code(
     "layers do not accept, such as 321 where a network divides by 32.",
     "Write one `name:dims` per input, joined by `;`, and quote the whole for the shell. For dims "
     "that do not fit, the message names the nearest ones that do.",
+    atc="E10002",
 )
 UNKNOWN_SOC = add_code(
     1003,
@@ -134,6 +136,7 @@ UNKNOWN_SOC = add_code(
     ExitCode.USAGE,
     "The SoC table has no row with the name given by --soc.",
     "Use `sim` for the generic device, or one of the names that the message lists.",
+    atc="E10001",
 )
 UNKNOWN_PASS = add_code(
     1004,
@@ -176,6 +179,7 @@ OPTIONS_EXCLUDE = add_code(
     ExitCode.USAGE,
     "Two options were given that exclude each other.",
     "Give one of the two that the message names.",
+    atc="E10047",
 )
 NO_BFLOAT16 = add_code(
     1021,
@@ -184,6 +188,7 @@ NO_BFLOAT16 = add_code(
     "The precision mode computes in bfloat16, which the SoC does not support.",
     "Give --soc the name of a SoC that has bfloat16 (docs/target.md lists them), or choose a "
     "float16 mode.",
+    atc="E10001",
 )
 NOT_IN_MODEL = add_code(
     1022,
@@ -192,6 +197,7 @@ NOT_IN_MODEL = add_code(
     "An option, or a file that it names, refers to a node, operator, input or output that "
     "the model or the target does not have.",
     "Compare the name with the nearest ones in the message; nodes have the names of the ONNX file.",
+    atc="E10016",
 )
 NOT_TRUSTED = add_code(
     1023,
