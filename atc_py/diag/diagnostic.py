@@ -306,17 +306,17 @@ _SPELLINGS: dict[str, Code] = {}
 """Rows by what they are found by: reports look one up for each finding."""
 
 
-def add_code(  # noqa: PLR0913  (the fields of a row)
-    number: int,
-    name: str,
+def add_code(
+    head: str,
     exit_code: ExitCode,
     meaning: str,
     remedy: str,
     severity: Severity = Severity.ERROR,
     atc: str = "",
 ) -> Code:
-    """Add a row to the table; a number or name that is taken raises."""
-    row = Code(f"ATC{number}", name, exit_code, meaning, remedy, severity, atc)
+    """Add a row to the table, its number and name as they are printed; a clash raises."""
+    number, name = head.split(" ")
+    row = Code(number, name, exit_code, meaning, remedy, severity, atc)
     for other in _TABLE.values():
         if row.id == other.id or row.name == other.name:
             raise ValueError(f"{row.id} {row.name} clashes with {other.id} {other.name}")
