@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from atc_py.adapters.ais_bench.loaded import GearedModel
 from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, refused
 from atc_py.adapters.ais_bench.tensors import TensorDesc
 from atc_py.options.gears import GearKind, Gears
 from atc_py.options.ranges import format_ranges, outside
 from atc_py.package.schema import OmModel
+from atc_py.pipeline.running.model import Model
 from atc_py.pipeline.running.padding import holding_gear
 from atc_py.tensor.shapes import Dims, Shape
 
@@ -96,19 +96,18 @@ def _lines_of_dims(gears: Gears) -> Iterator[str]:
         yield f"dims[{gear}]:{''.join(f'[{dim}]' for dim in dims)}"
 
 
-def select_shapes(text: str, model: GearedModel, inputs: Sequence[TensorDesc]) -> dict[str, Shape]:
+def select_shapes(text: str, model: Model, inputs: Sequence[TensorDesc]) -> dict[str, Shape]:
     """The shapes of all inputs that a text such as `data:1,600;info:1,3` gives."""
     given = named_dims(text)
     check_names(given, inputs)
     if model.gears is not None:
         raise refused("model has gears, set one of them: it takes no other shapes")
-    description = model.description()
-    ports = {port.name: port.tensor for port in description.inputs}
+    ports = {port.name: port for port in model.inputs}
     for name, shape in given.items():
-        own = tuple(description.tensors[ports[name]].shape)
-        if not _fits(shape, own) or outside(model.ranges, name, shape):
-            taken = {key: dims for key, dims in model.ranges.items() if key == name}
-            known = format_ranges(taken) or f"{name}:{','.join(map(str, own))}"
+        own = ports[name].shape
+        ranges = {name: ports[name].ranges} if ports[name].ranges else {}
+        if not _fits(shape, own) or outside(ranges, name, shape):
+            known = format_ranges(ranges) or f"{name}:{','.join(map(str, own))}"
             raise refused(
                 f"the dymShape parameter is not correct: {name} has the shape "
                 f"{','.join(map(str, shape))}, but the model was converted for {known}"
