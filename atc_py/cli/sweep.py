@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from atc_py.adapters.sweep.inputs import SweepOptions
+from atc_py.adapters.sweep.row import SweepOptions
 from atc_py.adapters.sweep.run import SweepRun, run_sweep
 from atc_py.cli import options
 from atc_py.cli.comparing_options import JOBS, number_of_samples, one_kind, random_number
