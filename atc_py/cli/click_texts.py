@@ -19,7 +19,6 @@ class _Template(str):
     __slots__ = ()
 
     def format(self, *args: object, **values: object) -> str:
-        """Fill the places, as `str.format` does."""
         for name in _WITH_REPR.findall(self):
             values[name] = repr(values[name])
         if "number_type" in values:  # click names the range where the text is no number at all

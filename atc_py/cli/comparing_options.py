@@ -38,11 +38,6 @@ def _chosen(
 
 
 def number_of_samples(option: str, text: str) -> int:
-    """A number of random samples.
-
-    Raises:
-        click.UsageError: the number is not from 1 to MOST_RANDOM.
-    """
     digits = text.lstrip("+-0")
     plain = digits.isascii() and digits.isdigit()
     short = plain and len(digits) <= len(str(MOST_RANDOM))  # int refuses thousands of digits
@@ -62,16 +57,11 @@ def number_of_samples(option: str, text: str) -> int:
 def random_number(
     _context: click.Context, option: click.Parameter, given: str | None
 ) -> int | None:
-    """The value of --random; None where it is not given."""
     return None if given is None else number_of_samples(option.opts[0], given)
 
 
 def one_kind(**given: Any) -> Any:
-    """The one value that is given of options that exclude each other; None for none.
-
-    Raises:
-        click.UsageError: several are given.
-    """
+    """The one value that is given of options that exclude each other; None for none."""
     named = {name: value for name, value in given.items() if value not in {None, ()}}
     if len(named) > 1:
         first, second, *_ = named
@@ -171,11 +161,6 @@ comparing_targets = option_set(
 def report_and_suggestion(
     model: Path, output: str | None, suggest: str | None
 ) -> tuple[Path | None, Path | None]:
-    """The paths of report and suggestion; None where they are not written.
-
-    Raises:
-        AtcError: BAD_OPTION where both are one file, and for what no file can be called.
-    """
     from atc_py.diag import BAD_OPTION
     from atc_py.options.output_paths import output_file
 

@@ -127,7 +127,6 @@ def print_json(value: object) -> None:
 
 
 def print_blocks(blocks: Iterable[str | Table]) -> None:
-    """Print lines and tables, in their order."""
     for block in blocks:
         if isinstance(block, str):
             print_line(block)
@@ -181,9 +180,6 @@ def print_refusal(error: AtcError, what: str, *, as_json: bool) -> int:
 
     Returns:
         The exit status.
-
-    Raises:
-        AtcError: the same error, with JSON.
     """
     if as_json:
         raise error

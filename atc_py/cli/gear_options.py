@@ -36,7 +36,6 @@ _DIMS = click.option("--dims", "dims", default="", metavar="1,16", help="The gea
 
 
 def named_gear(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that name one gear, which the command takes as one `gear`."""
 
     @wraps(command)
     def with_gear(
@@ -79,7 +78,6 @@ def profiled_gears(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _batch_sizes(text: str) -> tuple[int, ...]:
-    """The sizes that a text lists."""
     from atc_py.options.auto_gears import is_number
 
     numbers = [part.strip() for part in text.split(",")]

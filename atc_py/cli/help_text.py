@@ -29,7 +29,6 @@ class SpokenFormatter(click.HelpFormatter):
     """A writer of help pages whose texts are those of the language of the commands."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Write the line that begins with `Usage: `."""
         super().write_usage(prog, args, prefix or spoken("Usage: "))
 
     def write_heading(self, heading: str) -> None:
@@ -118,11 +117,6 @@ class SpokenGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that was given.
-
-        Raises:
-            AtcError: BAD_OPTION where there is none, with the nearest, and for an option given twice.
-        """
         name = args[0]
         absent = self.get_command(ctx, name) is None
         if absent and not ctx.resilient_parsing and not name.startswith("-"):

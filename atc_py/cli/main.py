@@ -66,11 +66,9 @@ class _Commands(SpokenGroup):
     """The group of commands, each of which is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands, sorted."""
         return sorted({*_SUMMARIES, *super().list_commands(ctx)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command that is called `cmd_name`, or None."""
         if cmd_name in _SUMMARIES and cmd_name not in self.commands:
             # What answers failures is there before a command uses up files or memory.
             importlib.import_module("atc_py.cli.failures")

@@ -111,7 +111,6 @@ def _added(field: OptionField, option: Option) -> Callable[[Any], Any]:
 
 
 def click_option(field: OptionField, option: Option) -> Callable[[FC], FC]:
-    """The option as click has it."""
     settings: dict[str, Any] = {"help": option.help, "metavar": option.metavar}
     settings |= {"cls": AliasedOption, "old": option.old.split()}
     default = field.default if option.default is msgspec.UNSET else option.default
@@ -238,11 +237,7 @@ def report_option(formats: Sequence[str], remark: str = "") -> Callable[[FC], FC
 
 
 def report_format(given: str | None, *, as_json: bool) -> str:
-    """The format that --format and --json ask for together.
-
-    Raises:
-        AtcError: BAD_OPTION where they contradict each other.
-    """
+    """The format that --format and --json ask for together."""
     if as_json and given not in {None, "json"}:
         raise BAD_OPTION.error(
             Text("--json and --format {given} ask for different formats", given=given),
@@ -258,9 +253,6 @@ def refuse_compiling(context: click.Context, model: Path, *also: str) -> None:
         context: of the command.
         model: the file that the command is about.
         *also: names of parameters that concern compiling in this command alone.
-
-    Raises:
-        click.UsageError: `model` is an offline model and such options are given.
     """
     from click.core import ParameterSource
 

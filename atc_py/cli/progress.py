@@ -47,7 +47,6 @@ class Progress:
         self._bound = ""
 
     def __call__(self, stage: str) -> None:
-        """Take `stage` as the current one."""
         found = _COUNTED.search(stage)
         if found is None:
             self._stage, self._share, self._kind = stage_text(stage), None, ""

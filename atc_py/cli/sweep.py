@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from atc_py.adapters.sweep.inputs import SweepOptions
+from atc_py.adapters.sweep.row import SweepOptions
 from atc_py.adapters.sweep.run import SweepRun, run_sweep
 from atc_py.cli import options
 from atc_py.cli.comparing_options import JOBS, number_of_samples, one_kind, random_number
@@ -306,7 +306,6 @@ def _not_compared(rows: Sequence[SweepRow]) -> Text:
 
 
 def _findings(failed: Sequence[SweepRow]) -> list[Any]:
-    """A finding for each row that did not come to its end."""
     found = []
     for row in failed:
         each = row.combination

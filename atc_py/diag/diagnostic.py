@@ -64,7 +64,6 @@ class Place:
         return f"{place}, {self.field}" if place else self.field
 
     def with_field(self, field: str) -> Place:
-        """The place of a field there."""
         return replace(self, field=field)
 
     def _file_text(self) -> str:
@@ -150,6 +149,8 @@ class Code:
         exit: exit status of a command that ends with this finding.
         meaning: what happened, for the page.
         severity: error unless said otherwise.
+        atc: code under which ATC reports a finding that has none of its own (inferred, but for the
+            unknown operator); empty for no certain one.
     """
 
     id: str
@@ -158,6 +159,7 @@ class Code:
     meaning: str
     remedy: str
     severity: Severity = Severity.ERROR
+    atc: str = ""
 
     def as_json(self) -> dict[str, object]:
         """The code as JSON values."""
@@ -233,11 +235,9 @@ class Sink:
         self.diagnostics: list[Diagnostic] = []
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Keep one more finding."""
         self.diagnostics.append(diagnostic)
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Keep several more findings."""
         self.diagnostics.extend(diagnostics)
 
     @property
@@ -307,15 +307,16 @@ _SPELLINGS: dict[str, Code] = {}
 
 
 def add_code(
-    number: int,
-    name: str,
+    head: str,
     exit_code: ExitCode,
     meaning: str,
     remedy: str,
     severity: Severity = Severity.ERROR,
+    atc: str = "",
 ) -> Code:
-    """Add a row to the table; a number or name that is taken raises."""
-    row = Code(f"ATC{number}", name, exit_code, meaning, remedy, severity)
+    """Add a row to the table, its number and name as they are printed; a clash raises."""
+    number, name = head.split(" ")
+    row = Code(number, name, exit_code, meaning, remedy, severity, atc)
     for other in _TABLE.values():
         if row.id == other.id or row.name == other.name:
             raise ValueError(f"{row.id} {row.name} clashes with {other.id} {other.name}")
@@ -343,7 +344,7 @@ def _parts(code: Code) -> tuple[Callable[..., Code], tuple[object, ...]]:
     """Constructor and arguments for another process: the id, for codes are compared by identity."""
     if _TABLE.get(code.id) is code:
         return _row, (code.id,)
-    return Code, (code.id, code.name, code.exit, code.meaning, code.remedy, code.severity)
+    return Code, (code.id, code.name, code.exit, code.meaning, code.remedy, code.severity, code.atc)
 
 
 copyreg.pickle(Code, _parts)

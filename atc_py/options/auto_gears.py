@@ -151,9 +151,6 @@ def parse_auto_gears(text: str, shapes: Mapping[str, Dims]) -> AutoGears:
     """The numbers that a text gives: `1~512`, or entries `name=1~512`, `name=1,4`, `name=other+1`.
 
     A range stands for the powers of two in it and its end.
-
-    Raises:
-        AtcError: BAD_OPTION.
     """
     numbers: dict[str, tuple[int, ...]] = {}
     sums: dict[str, DimSum] = {}

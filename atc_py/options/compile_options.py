@@ -379,7 +379,6 @@ def select_gears(keywords: Mapping[str, Any]) -> Gears | None:
 
 
 def _select_auto_gears(keywords: Mapping[str, Any]) -> AutoGears | None:
-    """The gears by names of dims; None without."""
     given = keywords.get("auto_gears", "")
     if not given:
         return None

@@ -12,11 +12,6 @@ from atc_py.text import Text
 
 
 def bound_values(given: Iterable[str]) -> dict[str, float]:
-    """The value of each named input.
-
-    Raises:
-        AtcError: BAD_OPTION for a text of another form, and for an input that is named twice.
-    """
     found: dict[str, float] = {}
     for text in given:
         name, separator, value = text.rpartition("=")
@@ -50,11 +45,7 @@ EVERY_INPUT = "*"
 
 
 def value_ranges(given: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """The bounds of each named input; those without a name are for every input.
-
-    Raises:
-        AtcError: BAD_OPTION for a text of another form, and for an input that is named twice.
-    """
+    """The bounds of each named input; those without a name are for every input."""
     found: dict[str, tuple[int, int]] = {}
     for text in given:
         name, _, bounds = text.rpartition("=")

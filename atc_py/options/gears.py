@@ -104,7 +104,6 @@ class Gears(Result, frozen=True):
         return max(range(len(self.gears)), key=self.elements)
 
     def elements(self, gear: int) -> int:
-        """Count the elements of the inputs in a gear."""
         return sum(prod(shape) for shape in self.shapes_of(gear).values())
 
     def matching(self, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
@@ -178,11 +177,7 @@ def format_gear(gear: Sequence[int]) -> str:
 
 
 def one_kind(given: Mapping[GearKind, str]) -> tuple[GearKind, str] | None:
-    """The kind of gears of which there is a text, and the text; None if there is none.
-
-    Raises:
-        AtcError: OPTIONS_EXCLUDE where several kinds have one.
-    """
+    """The kind of gears of which there is a text, and the text; None if there is none."""
     found = [(kind, text) for kind, text in given.items() if text]
     if len(found) > 1:
         named = " and ".join(kind.option for kind, _ in found)
@@ -226,11 +221,7 @@ def parse_gears(
     input_format: str = "",
     most: int = MOST_GEARS,
 ) -> Gears:
-    """The gears that `text` lists for inputs of the given shapes, at most `most`.
-
-    Raises:
-        AtcError: BAD_OPTION with ATC's code for the first check that fails.
-    """
+    """The gears that `text` lists for inputs of the given shapes, at most `most`."""
     if not shapes:
         raise _fault(
             kind, "E10004", ("input_shape",), Text("{option} needs --input-shape with -1 in it")
@@ -393,11 +384,7 @@ def _bounded(kind: GearKind, digits: str) -> int:
 
 
 def refuse_too_many(kind: GearKind, count: int, most: int) -> None:
-    """Refuse more than `most` gears.
-
-    Raises:
-        AtcError: BAD_OPTION.
-    """
+    """Refuse more than `most` gears."""
     if count > most:
         raise _fault(
             kind,

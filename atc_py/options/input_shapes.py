@@ -152,11 +152,7 @@ _MOST = 4096 + 2 * 32
 
 
 def parse_size(text: str) -> tuple[int, int]:
-    """Height and width.
-
-    Raises:
-        AtcError: BAD_OPTION for a text that is not `H,W` with whole numbers in [1, 4160].
-    """
+    """Height and width."""
     parts = [part.strip() for part in text.split(",")]
     plain = [part for part in parts if part.isascii() and part.isdigit() and len(part) <= 4]  # noqa: PLR2004
     if len(parts) == len(plain) == len("HW"):
@@ -184,11 +180,6 @@ class InputFormat(Enum):
 
 
 def parse_input_format(name: str) -> InputFormat:
-    """The layout called `name`.
-
-    Raises:
-        AtcError: BAD_OPTION for any other name.
-    """
     layout = {row.value: row for row in InputFormat}.get(name)
     if layout is None:
         known = ", ".join(row.value for row in InputFormat)
@@ -231,12 +222,7 @@ class OutNode(msgspec.Struct, frozen=True):
 
 
 def parse_out_nodes(text: str) -> tuple[OutNode, ...]:
-    """The entries of `text`, in its order; an empty text has none.
-
-    Raises:
-        AtcError: BAD_OPTION for an entry that is empty, has more than one colon or an index that is
-            not a number, for one that is given twice, and for entries of both forms.
-    """
+    """The entries of `text`, in its order; an empty text has none."""
     if not text:
         return ()
     given = text.split(";")

@@ -139,7 +139,6 @@ def options_in(kind: type[msgspec.Struct]) -> Iterator[tuple[OptionField, Option
 
 @cache
 def keywords_of(kind: type[msgspec.Struct]) -> frozenset[str]:
-    """The keywords that decide an options struct."""
     return frozenset(option.keyword for _, option in options_in(kind))
 
 
@@ -198,9 +197,6 @@ def reject_unknown(function: str, given: Mapping[str, object], known: Any) -> No
         function: the name of the function.
         given: its keywords.
         known: the names that it has, or the TypedDict that names them.
-
-    Raises:
-        TypeError: one of them is unknown; the message names the nearest one that is known.
     """
     names = list(getattr(known, "__annotations__", known))
     for name in sorted(given.keys() - set(names)):
@@ -211,5 +207,4 @@ def reject_unknown(function: str, given: Mapping[str, object], known: Any) -> No
 
 
 def optional_path(file: str | os.PathLike[str] | None) -> Path | None:
-    """A file's name as a path; None where there is none."""
     return None if file is None else Path(file)

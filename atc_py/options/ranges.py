@@ -25,7 +25,6 @@ class DimRange(Result, frozen=True):
         return self.low != self.high
 
     def holds(self, number: int) -> bool:
-        """Tell whether a number is in the range."""
         return self.low <= number and (self.high is None or number <= self.high)
 
     def __str__(self) -> str:
@@ -48,9 +47,6 @@ def parse_ranges(text: str) -> Ranges:
     """The ranges that a text of --input-shape gives.
 
     `n` is one number, `a~b` a range, `-1` any number of at least 1.
-
-    Raises:
-        AtcError: BAD_INPUT_SHAPE with ATC's code for what cannot be read.
     """
     found: Ranges = {}
     for entry in text.split(";"):
@@ -94,7 +90,6 @@ def shapes_and_ranges(
 
 
 def format_ranges(ranges: Mapping[str, tuple[DimRange, ...]]) -> str:
-    """The text that `parse_ranges` reads as `ranges`."""
     return ";".join(f"{name}:{','.join(map(str, dims))}" for name, dims in ranges.items())
 
 
@@ -107,11 +102,6 @@ def open_dims(ranges: Mapping[str, tuple[DimRange, ...]]) -> dict[str, Dims]:
 
 
 def refuse_ranges(ranges: Mapping[str, tuple[DimRange, ...]], why: str) -> None:
-    """Refuse ranges where each run needs one shape.
-
-    Raises:
-        AtcError: BAD_INPUT_SHAPE.
-    """
     if ranges:
         raise BAD_INPUT_SHAPE.error(
             Text(

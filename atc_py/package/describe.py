@@ -18,6 +18,7 @@ from atc_py.ir import (
     prove,
     size_of_weights,
 )
+from atc_py.package.archive import weight_member
 from atc_py.package.schema import (
     FORMAT,
     FORMAT_VERSION,
@@ -39,13 +40,23 @@ from atc_py.tensor.storage import Storage
 from atc_py.text import Text
 
 
-def describe(graph: Graph, contents: PackageContents, members: Mapping[Value, str]) -> OmModel:
+def weight_members(graph: Graph) -> dict[Value, str]:
+    """The member of each constant, where the archive has that graph alone."""
+    return {value: weight_member(at, value.name) for at, value in enumerate(graph.constants())}
+
+
+def describe(
+    graph: Graph, contents: PackageContents, members: Mapping[Value, str] | None = None
+) -> OmModel:
     """The description of a typed graph, without digests; tensors as in `graph.values()`.
+
+    `members` are those of the constants; by default `weight_members`.
 
     Raises:
         ValueError: a node has no engine yet.
     """
     values = graph.values()
+    members = weight_members(graph) if members is None else members
     number = {value: position for position, value in enumerate(values)}
     return OmModel(
         format=FORMAT,

@@ -7,9 +7,9 @@ import msgspec
 from msgspec.structs import replace
 
 from atc_py.ir import Graph
-from atc_py.package.archive import MODEL, REPORT, ArchiveWriter, kernel_member, weight_member
+from atc_py.package.archive import MODEL, REPORT, ArchiveWriter, kernel_member
 from atc_py.package.codec import encode_model, encode_report
-from atc_py.package.describe import describe
+from atc_py.package.describe import describe, weight_members
 from atc_py.package.read_ahead import ReadAhead, npy_header
 from atc_py.package.schema import OmModel, PackageContents
 from atc_py.system.atomic_files import atomic_write
@@ -41,9 +41,7 @@ def write_model(
         AtcError: CANNOT_WRITE; the previous file at `path` is then unchanged.
         ValueError: the graph is not typed, or a constant is not what its value's type says.
     """
-    constants = {
-        value: weight_member(number, value.name) for number, value in enumerate(graph.constants())
-    }
+    constants = weight_members(graph)
     description = description or describe(graph, contents, constants)
     with atomic_write(path, durable=durable) as file:
         archive = ArchiveWriter(file)

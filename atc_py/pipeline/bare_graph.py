@@ -4,6 +4,7 @@ from pathlib import Path
 
 from atc_py.ir import Engine, Graph
 from atc_py.options.compile_options import CompileOptions
+from atc_py.package.describe import describe
 from atc_py.package.schema import PackageContents
 from atc_py.package.writer import WrittenModel, write_model
 from atc_py.passes.manager import run_passes
@@ -36,7 +37,8 @@ def compile_graph(graph: Graph, file: str, output: Path, options: CompileOptions
     runs = run_passes(graph, context, disabled=options.disable_pass, verify=options.verify)
     kernels = emitted_kernels(graph, soc, options)
     contents = contents_of(kernels, graph_facts(graph, kernels, runs, context, **source), options)
-    description = rehearse(graph, contents, file)
+    description = describe(graph, contents)
+    rehearse(graph, description, file)
     return write_model(graph, output, contents, description=description)
 
 
@@ -44,7 +46,7 @@ def _refuse_impossible(graph: Graph, file: str) -> None:
     """Refuse nodes whose types the device does not infer from their inputs: passes trust them."""
     for node in graph.nodes:  # a description has engines, which only passes choose
         node.engine = Engine.AICORE
-    rehearse(graph, PackageContents("", ""), file)
+    rehearse(graph, describe(graph, PackageContents("", "")), file)
     for node in graph.nodes:
         node.engine = None
 

@@ -21,6 +21,7 @@ from atc_py.kernels.kernels import KernelSet, SourceMemo, emit_kernels, write_ke
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model, with_user_ends
 from atc_py.options.compile_options import CompileOptions, PrecisionMode
+from atc_py.package.describe import describe
 from atc_py.package.schema import OmModel, PackageContents
 from atc_py.package.writer import WrittenModel, write_model
 from atc_py.pipeline.conversion_facts import contents_of, facts_of
@@ -209,8 +210,9 @@ def _compile_lowered(
             kernels = emitted_kernels(graph, soc, options, shared.sources)
     facts = facts_of(lowered, kernels, passed)
     contents = contents_of(kernels, facts, options)
+    description = describe(graph, contents)
     with clock.stage("rehearse"):
-        description = rehearse(graph, contents, str(path))
+        rehearse(graph, description, str(path))
     warnings = tuple(passed.context.sink.diagnostics)
     return CompiledGraph(graph, contents, description, facts, check, warnings)
 

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from atc_py.device.sim.execution.loading import check_model
 from atc_py.diag import BAD_NODE, AtcError, Diagnostic, Place
 from atc_py.ir import Graph, Value
-from atc_py.package.archive import weight_member
-from atc_py.package.describe import describe
-from atc_py.package.schema import OmModel, PackageContents
+from atc_py.package.describe import weight_members
+from atc_py.package.schema import OmModel
 from atc_py.text import Text, verbatim
 
 _READ = 1024
@@ -28,20 +27,18 @@ _HELP = Text(
 )
 
 
-def rehearse(graph: Graph, contents: PackageContents, model: str) -> OmModel:
-    """Check the graph as the simulated device does when it loads it from a file; its description.
+def rehearse(graph: Graph, description: OmModel, model: str) -> None:
+    """Check the graph and its description as the simulated device does when it loads them.
 
     Raises:
         AtcError: BAD_NODE for every node that the device refuses, at its source node.
     """
-    members = {value: weight_member(i, value.name) for i, value in enumerate(graph.constants())}
-    draft = _Draft(describe(graph, contents, members), {m: v for v, m in members.items()})
+    draft = _Draft(description, {member: value for value, member in weight_members(graph).items()})
     try:
         check_model(draft)
     except AtcError as error:
-        found = (_source_finding(each, draft.description, model) for each in error.diagnostics)
+        found = (_source_finding(each, description, model) for each in error.diagnostics)
         raise AtcError(*found) from error
-    return draft.description
 
 
 class _Draft(msgspec.Struct, frozen=True):

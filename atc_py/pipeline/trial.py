@@ -24,6 +24,7 @@ from atc_py.lowering.rewritten import restated
 from atc_py.onnx_graph.folding.folded import FoldedModel, sample
 from atc_py.onnx_graph.source import SourceModel, SourceNode, form_of
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.package.describe import describe
 from atc_py.package.schema import PackageContents
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
@@ -139,7 +140,7 @@ class TrialCompilation(msgspec.Struct, frozen=True):
     def _rehearse(self, graph: Graph, context: PassContext) -> None:
         """Let the device look at a graph whose dtypes are chosen, constants in theirs."""
         FoldConstantCastsPass().run(graph, context)
-        rehearse(graph, PackageContents("", self.soc.name), context.file)
+        rehearse(graph, describe(graph, PackageContents("", self.soc.name)), context.file)
 
     @property
     def _depends_on_neighbors(self) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 
-from atc_py.text.text import LANGUAGES, in_language
+from atc_py.text import LANGUAGES, in_language
 
 VARIABLE = "ATC_PY_LANG"
 _LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG")

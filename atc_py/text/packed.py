@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from atc_py.text.text import Text, Words, joined_text, made_text
+from atc_py.text import Text, Words, joined_text, made_text
 
 _MARK = "\x04"
 """Key of a text among JSON values, which no document has."""
@@ -22,11 +22,7 @@ def packed(value: Any) -> Any:
 
 
 def unpacked(value: dict[str, Any]) -> Any:
-    """An object of `json.loads`, or the text that it stands for.
-
-    Raises:
-        ValueError: it stands for none.
-    """
+    """An object of `json.loads`, or the text that it stands for."""
     maker: Any = _MAKERS.get(value.get(_MARK, ""))
     try:
         return value if maker is None else maker(*value["parts"])

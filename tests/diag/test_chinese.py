@@ -17,9 +17,22 @@ from atc_py.diag import all_codes
 from atc_py.fix.rule import load_rules
 from atc_py.passes.pipeline import PIPELINE
 from atc_py.spec.lists import operator_lists
-from atc_py.text import COLON, COMMA, LANGUAGES, Text, Words, all_of, one_of, plural, verbatim
+from atc_py.text import (
+    COLON,
+    COMMA,
+    CONTEXT,
+    ENGLISH,
+    LANGUAGES,
+    Text,
+    Words,
+    all_of,
+    catalog,
+    error_text,
+    one_of,
+    plural,
+    verbatim,
+)
 from atc_py.text.packed import packed, unpacked
-from atc_py.text.text import CONTEXT, ENGLISH, catalog, error_text
 from tests.failures import in_one_item
 from tests.shown_texts import commands, help_texts, page_texts, table_texts
 from tests.text_templates import (

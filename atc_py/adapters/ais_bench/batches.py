@@ -36,9 +36,6 @@ def batches_of(inputs: Sequence[str], rows: Sequence[TensorDesc], *, combine: bo
         inputs: files, those of the first input first, or one folder for each input.
         rows: the model's inputs.
         combine: whether several files make one run where the first input takes several.
-
-    Raises:
-        RuntimeError: a file is missing, or numbers or sizes do not fit the model.
     """
     if not inputs:
         return [[[PURE] for _ in rows]]
@@ -62,9 +59,6 @@ def data_of(files: Sequence[str], size: int, kind: str, *, combine: bool) -> npt
         size: bytes that the input takes.
         kind: of data without a file: `zero` or `random` bytes.
         combine: whether several files must have that size together.
-
-    Raises:
-        RuntimeError: a file cannot be read, or several have another size.
     """
     found = [_content(files[0] if file == PADDING else file, size, kind) for file in files]
     if len(found) == 1:

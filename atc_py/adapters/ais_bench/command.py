@@ -251,7 +251,7 @@ def _report(
     summary.compute = list(session.sumary().exec_time_list)
     summary.to_device = MemorySummary.get_h2d_time_list()
     summary.to_host = MemorySummary.get_d2h_time_list()
-    soc = session.session.model.description().soc
+    soc = session.session.model.description.soc
     note_line(f"NPU_compute_time is estimated for {soc} (docs/cost-model.md), not measured")
     summary.print_lines(options.batchsize, everything=options.display_all_summary)
     if folder is not None:

@@ -1,11 +1,11 @@
 """Descriptions of a model's inputs and outputs as aclruntime has them."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
-from atc_py.adapters.ais_bench.loaded import GearedModel
 from atc_py.adapters.ais_bench.tensors import TensorDesc, dtype_of
 from atc_py.package.schema import OmModel, OmPort
+from atc_py.pipeline.running.model import Model, Port
 from atc_py.results.picture_inputs import PictureInput, picture_inputs
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims
@@ -14,16 +14,16 @@ _OPEN = -1
 _FORMATS = {"NCHW": 0, "NHWC": 1, "ND": 2, "NCDHW": 30}
 
 
-def describe_inputs(model: GearedModel) -> list[TensorDesc]:
+def describe_inputs(model: Model) -> list[TensorDesc]:
     """The inputs, those that gears decide with -1 in their dims.
 
     The inputs with settings of dynamic AIPP are not among them.
     """
-    description = model.description()
+    description = model.description
     hidden = {each.parameters for each in dynamic_pictures(description)}
     return [
-        _described(description, port, port.name, _input_dims(model, at, port.name))
-        for at, port in enumerate(description.inputs)
+        _described(description, stored, port.name, _input_dims(model, port))
+        for port, stored in zip(model.inputs, description.inputs, strict=True)
         if port.name not in hidden
     ]
 
@@ -33,64 +33,36 @@ def dynamic_pictures(description: OmModel) -> list[PictureInput]:
     return [each for each in picture_inputs(description) if each.is_dynamic]
 
 
-def describe_outputs(model: GearedModel) -> list[TensorDesc]:
+def describe_outputs(model: Model) -> list[TensorDesc]:
     """The outputs; a dim that is not the same in all gears is -1."""
-    description = model.description()
-    names = _output_names(description)
+    names, stored = _output_names(model.description), model.description.outputs
     return [
-        _described(description, port, names[at], _common_dims(model, at, _outputs))
-        for at, port in enumerate(description.outputs)
+        _described(model.description, *each, port.shape)
+        for port, *each in zip(model.outputs, stored, names, strict=True)
     ]
 
 
-def _described(
-    description: OmModel, port: OmPort, name: str, dims: Dims | None = None
-) -> TensorDesc:
-    """An input or output of the largest gear, with other dims where they are given."""
+def _described(description: OmModel, port: OmPort, name: str, dims: Dims) -> TensorDesc:
+    """An input or output with these dims, its bytes those of the largest gear."""
     tensor = description.tensors[port.tensor]
     kind = DType(tensor.dtype)
     known = [dim for dim in tensor.shape if dim is not None]
     size = math.prod(known) * kind.itemsize if len(known) == len(tensor.shape) else 0
-    shown = tensor.shape if dims is None else dims
-    shape = [_OPEN if dim is None else dim for dim in shown]
+    shape = [_OPEN if dim is None else dim for dim in dims]
     return TensorDesc(
         name, dtype_of(kind), _FORMATS.get(tensor.format, _FORMATS["ND"]), shape, size, size
     )
 
 
-def _input_dims(model: GearedModel, at: int, name: str) -> Dims | None:
+def _input_dims(model: Model, port: Port) -> Dims:
     """The dims of an input as they were given, None where a gear decides.
 
     Pictures have other dims than the network's input, of which those that differ are open.
     """
-    if model.gears is None:
-        return None
-    if model.gears.fed or name not in model.gears.shapes:
-        return _common_dims(model, at, _inputs)
-    return model.gears.shapes[name]
-
-
-def _common_dims(
-    model: GearedModel, at: int, ports: Callable[[OmModel], Sequence[OmPort]]
-) -> Dims | None:
-    """The dims of an input or output that all gears share; None without gears."""
-    if model.gears is None:
-        return None
-    shapes = []
-    for gear in range(len(model.gears.gears)):
-        description = model.description(gear)
-        shapes.append(tuple(description.tensors[ports(description)[at].tensor].shape))
-    if len({len(shape) for shape in shapes}) > 1:
-        return shapes[0]
-    return tuple(dims[0] if len(set(dims)) == 1 else None for dims in zip(*shapes, strict=True))
-
-
-def _inputs(description: OmModel) -> Sequence[OmPort]:
-    return description.inputs
-
-
-def _outputs(description: OmModel) -> Sequence[OmPort]:
-    return description.outputs
+    gears = model.gears
+    if gears is None or gears.fed:
+        return port.shape
+    return gears.shapes.get(port.name, port.shape)
 
 
 def _output_names(description: OmModel) -> list[str]:

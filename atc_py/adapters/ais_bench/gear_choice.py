@@ -2,22 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from atc_py.adapters.ais_bench.loaded import GearedModel
 from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, refused
 from atc_py.adapters.ais_bench.tensors import TensorDesc
 from atc_py.options.gears import GearKind, Gears
 from atc_py.options.ranges import format_ranges, outside
 from atc_py.package.schema import OmModel
+from atc_py.pipeline.running.model import Model
 from atc_py.pipeline.running.padding import holding_gear
 from atc_py.tensor.shapes import Dims, Shape
 
 
 def gear_of_batch(gears: Gears | None, batch: int) -> int:
-    """The gear of a batch.
-
-    Raises:
-        RuntimeError: the model has no such gear, or gears of another kind.
-    """
+    """The gear of a batch."""
     found = _of_kind(gears, GearKind.BATCH)
     known = [gear[0] for gear in found.gears]
     if batch not in known:
@@ -68,11 +64,7 @@ def gear_of_dims(gears: Gears | None, dims: Mapping[str, Shape]) -> int:
 
 
 def named_dims(text: str) -> dict[str, Shape]:
-    """Dims by input of a text such as `data:1,600;info:1,3`.
-
-    Raises:
-        RuntimeError: it is no such text.
-    """
+    """Dims by input of a text such as `data:1,600;info:1,3`."""
     found: dict[str, Shape] = {}
     for part in filter(None, text.split(";")):
         name, _, dims = part.rpartition(":")
@@ -84,11 +76,7 @@ def named_dims(text: str) -> dict[str, Shape]:
 
 
 def check_names(dims: Mapping[str, Shape], inputs: Sequence[TensorDesc]) -> None:
-    """Refuse shapes that are not one for each input.
-
-    Raises:
-        RuntimeError: a name is wrong or missing.
-    """
+    """Refuse shapes that are not one for each input."""
     if len(dims) != len(inputs):
         raise refused(f"om has {len(inputs)} input, but dymShape parametet give {len(dims)}")
     if any(each.name not in dims for each in inputs):
@@ -108,23 +96,18 @@ def _lines_of_dims(gears: Gears) -> Iterator[str]:
         yield f"dims[{gear}]:{''.join(f'[{dim}]' for dim in dims)}"
 
 
-def select_shapes(text: str, model: GearedModel, inputs: Sequence[TensorDesc]) -> dict[str, Shape]:
-    """The shapes of all inputs that a text such as `data:1,600;info:1,3` gives.
-
-    Raises:
-        RuntimeError: a name is wrong or missing, the model has gears, or it takes no such shape.
-    """
+def select_shapes(text: str, model: Model, inputs: Sequence[TensorDesc]) -> dict[str, Shape]:
+    """The shapes of all inputs that a text such as `data:1,600;info:1,3` gives."""
     given = named_dims(text)
     check_names(given, inputs)
     if model.gears is not None:
         raise refused("model has gears, set one of them: it takes no other shapes")
-    description = model.description()
-    ports = {port.name: port.tensor for port in description.inputs}
+    ports = {port.name: port for port in model.inputs}
     for name, shape in given.items():
-        own = tuple(description.tensors[ports[name]].shape)
-        if not _fits(shape, own) or outside(model.ranges, name, shape):
-            taken = {key: dims for key, dims in model.ranges.items() if key == name}
-            known = format_ranges(taken) or f"{name}:{','.join(map(str, own))}"
+        own = ports[name].shape
+        ranges = {name: ports[name].ranges} if ports[name].ranges else {}
+        if not _fits(shape, own) or outside(ranges, name, shape):
+            known = format_ranges(ranges) or f"{name}:{','.join(map(str, own))}"
             raise refused(
                 f"the dymShape parameter is not correct: {name} has the shape "
                 f"{','.join(map(str, shape))}, but the model was converted for {known}"

@@ -24,11 +24,12 @@ from atc_py.adapters.ais_bench.gear_choice import (
     named_dims,
     select_shapes,
 )
-from atc_py.adapters.ais_bench.loaded import GearedModel
 from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, info_line, plain_line, refused
 from atc_py.adapters.ais_bench.tensors import AclTensor, TensorDesc
+from atc_py.cost.network import network_cost
 from atc_py.options.gears import GearKind, Gears
 from atc_py.package.schema import OmModel
+from atc_py.pipeline.running.model import Model
 from atc_py.pipeline.running.padding import Fitted, fitted
 from atc_py.pipeline.running.pictures import settings_feeds
 from atc_py.tensor.dtypes import DType
@@ -96,7 +97,7 @@ class RuntimeSession:
         self._options = options or SessionOptions()
         self.device_id = device_id
         self.model_id = next(_model_ids)
-        self._model: GearedModel | None = None
+        self._model: Model | None = None
         if not _opened:
             info_line("acl init success")
         if device_id not in _opened:
@@ -104,7 +105,9 @@ class RuntimeSession:
         _opened.add(device_id)
         failed = f"load model from file failed, model file is {model_path}"
         with as_runtime_errors(failed):
-            self._model = GearedModel(str(model_path))
+            self._model = Model(Path(model_path))
+            if self._model.gears is not None:
+                self._model.at_gear(self._model.gears.largest)
         info_line(f"load model {model_path} success")
         info_line("create model description success")
         self._inputs = describe_inputs(self._model)
@@ -113,9 +116,10 @@ class RuntimeSession:
         self._shapes: Mapping[str, Shape] = {}
         self._aipp: Path | None = None
         self._times = RunTimes()
+        self._estimates: dict[int | None, float] = {}
 
     @property
-    def model(self) -> GearedModel:
+    def model(self) -> Model:
         """The model, while it is loaded."""
         if self._model is None:
             raise refused("the model is unloaded; make a new session")
@@ -173,7 +177,7 @@ class RuntimeSession:
 
     def get_dym_aipp_input_exist(self) -> int:
         """The number of inputs whose pictures need settings."""
-        return len(dynamic_pictures(self.model.description()))
+        return len(dynamic_pictures(self.model.description))
 
     def set_aipp_config(self, file: str) -> None:
         """Take the settings of dynamic AIPP from a file, for all runs that follow.
@@ -182,7 +186,7 @@ class RuntimeSession:
             RuntimeError: the file makes no sense for the model.
         """
         with as_runtime_errors("wrong aipp config file content!"):
-            settings_feeds(self.model.description(self._gear), Path(file))
+            settings_feeds(self._graph().description, Path(file))
         self._aipp = Path(file)
 
     def run(self, _names: Sequence[str], feeds: Sequence[Any]) -> list[AclTensor]:
@@ -197,8 +201,8 @@ class RuntimeSession:
             raise refused(f"more than {_MOST_RUNS} runs are not counted; repeat each less often")
         with as_runtime_errors("acl execute failed:1"):
             fitting = self._fitted(arrays)
-            results = fitting.cut(self.model.run(self._gear, fitting.feeds))
-            estimate = self.model.time(self._gear).expected * _MILLI
+            results = fitting.cut(self._graph().run(fitting.feeds))
+            estimate = self._estimate()
         self._times.exec_time_list += [estimate] * loop
         if loop > 1:
             plain_line(f"loop inference exec: ({loop}/{loop})")
@@ -226,9 +230,20 @@ class RuntimeSession:
             self._model = None
             info_line(f"unload model success, model Id is {self.model_id}")
 
+    def _graph(self) -> Model:
+        """The model of the chosen gear; all of it where none is chosen."""
+        return self.model if self._gear is None else self.model.at_gear(self._gear)
+
+    def _estimate(self) -> float:
+        """The estimated milliseconds of a run on the SoC that the model is for."""
+        if self._gear not in self._estimates:
+            time_ = network_cost(self._graph().description).time
+            self._estimates[self._gear] = time_.expected * _MILLI
+        return self._estimates[self._gear]
+
     def _choose(self, gear: int | None, shapes: Mapping[str, Shape]) -> None:
         self._gear, self._shapes = gear, shapes
-        description = self.model.description(gear)
+        description = self._graph().description
         ports = {port.name: port.tensor for port in description.inputs}
         for row in self._inputs:
             tensor = description.tensors[ports[row.name]]
@@ -245,7 +260,7 @@ class RuntimeSession:
             )
         started = time.perf_counter()
         found = {}
-        description = self.model.description(self._gear)
+        description = self._graph().description
         if not self._shapes and has_open_dims(description):
             raise refused("model has dims that each run decides, set the shapes of its inputs")
         ports = {port.name: port.tensor for port in description.inputs}

@@ -17,9 +17,6 @@ def shapes_in_range(given: str) -> list[str]:
 
     Args:
         given: `name:1,3,224~448~32;other:1,2-4`, or a file with such a text in each line.
-
-    Raises:
-        RuntimeError: it is neither, or names too many shapes.
     """
     lines = [given]
     if Path(given).is_file():

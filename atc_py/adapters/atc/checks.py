@@ -142,11 +142,7 @@ def check_framework(flags: Flags) -> None:
 
 
 def required(flags: Flags, name: str, code: str = "E10054") -> str:
-    """The value of an option that must have one.
-
-    Raises:
-        AtcError: with `code`.
-    """
+    """The value of an option that must have one."""
     if not flags[name]:
         raise atc_error(
             code,
@@ -158,11 +154,7 @@ def required(flags: Flags, name: str, code: str = "E10054") -> str:
 
 
 def check_compilation(flags: Flags) -> None:
-    """Check the options of a compilation, or of mode 3, in atc's order.
-
-    Raises:
-        AtcError: with the code of the first check that fails.
-    """
+    """Check the options of a compilation, or of mode 3, in atc's order."""
     _check_late(flags, "input_format")
     required(flags, "soc_version")
     if flags["mode"] != "3":

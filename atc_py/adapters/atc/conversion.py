@@ -105,11 +105,7 @@ def soc_name(flags: Flags) -> str:
 
 
 def refuse_not_modeled(flags: Flags) -> None:
-    """Refuse options that would change results and are not modeled.
-
-    Raises:
-        AtcError: NOT_MODELED, with E10055.
-    """
+    """Refuse options that would change results and are not modeled."""
     for name, value in flags.given.items():
         option = OPTIONS[name]
         refused = option.effect is Treatment.REFUSED and value not in option.neutral

@@ -31,11 +31,6 @@ from atc_py.text import Text
 
 
 def dispatch(flags: Flags, words: Sequence[str], console: Console) -> None:
-    """Do the work of a command line.
-
-    Raises:
-        AtcError: a check fails, or the work does.
-    """
     check_before_modes(flags)
     if flags["singleop"]:
         _single_operators(flags)

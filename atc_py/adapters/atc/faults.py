@@ -97,132 +97,76 @@ TEXTS: dict[str, Text] = {
 }
 """What each code says, with the places of its arguments."""
 
-_REMEDIES: tuple[tuple[str, Text], ...] = (
-    (
-        "E10001 E10003 E10013 E10014",
-        Text(
-            "give one of the values that the page of options lists (docs/from-atc.md); atc's text "
-            "names the option"
-        ),
+_REMEDIES = {
+    "E10001 E10003 E10013 E10014": Text(
+        "give one of the values that the page of options lists (docs/from-atc.md); atc's text "
+        "names the option"
     ),
-    (
-        "E10002 E10011 E10012",
-        Text(
-            'write each input as "name:1,3,224,224", inputs apart by `;`, the whole in quotes; '
-            "`atc-py check MODEL` proposes dims"
-        ),
+    "E10002 E10011 E10012": Text(
+        'write each input as "name:1,3,224,224", inputs apart by `;`, the whole in quotes; '
+        "`atc-py check MODEL` proposes dims"
     ),
-    (
-        "E10004 E10007 E10008 E10054 E10058",
-        Text("give the option a value; in a shell, quote values that hold `;`"),
+    "E10004 E10007 E10008 E10054 E10058": Text(
+        "give the option a value; in a shell, quote values that hold `;`"
     ),
-    (
-        "E10005 E10006 E10010",
-        Text("write the value as atc's message gives it, in lower case"),
+    "E10005 E10006 E10010": Text("write the value as atc's message gives it, in lower case"),
+    "E10009 E10031 E10040": Text(
+        "choose one way of gears, and leave dims of -1 in --input_shape for them (docs/gears.md)"
     ),
-    (
-        "E10009 E10031 E10040",
-        Text(
-            "choose one way of gears, and leave dims of -1 in --input_shape for them "
-            "(docs/gears.md)"
-        ),
+    "E10018 E10019 E10020 E10035 E10036 E10037 E10038 E10039 E10045 E10046": Text(
+        "compare the gears with the dims of -1: as many numbers in each gear, each above 0, "
+        "no gear twice, 2 to 100 gears (docs/gears.md)"
     ),
-    (
-        "E10018 E10019 E10020 E10035 E10036 E10037 E10038 E10039 E10045 E10046",
-        Text(
-            "compare the gears with the dims of -1: as many numbers in each gear, each above 0, "
-            "no gear twice, 2 to 100 gears (docs/gears.md)"
-        ),
+    "E10016 E10017 E10034": Text(
+        "look the name up with `atc-py info MODEL`; names are those of the ONNX file"
     ),
-    (
-        "E10016 E10017 E10034",
-        Text("look the name up with `atc-py info MODEL`; names are those of the ONNX file"),
+    "E10021 E10022 E10410 E13001 E13003 E13004": Text(
+        "check the path, and whether the file may be read or its folder written"
     ),
-    (
-        "E10021 E10022 E10410 E13001 E13003 E13004",
-        Text("check the path, and whether the file may be read or its folder written"),
+    "E10023 E10024 E10025 E10026 E10027 E10029 E10030": Text(
+        "correct the file of single operators; `atc-py atc` names the line and what it "
+        "expects (docs/om-json.md)"
     ),
-    (
-        "E10023 E10024 E10025 E10026 E10027 E10029 E10030",
-        Text(
-            "correct the file of single operators; `atc-py atc` names the line and what it "
-            "expects (docs/om-json.md)"
-        ),
+    "E10032 E13005 E13018": Text(
+        "correct the file; any checker of JSON or protobuf text names the line"
     ),
-    (
-        "E10032 E13005 E13018",
-        Text("correct the file; any checker of JSON or protobuf text names the line"),
+    "E10041": Text("give an .om that atc wrote, whole: `atc-py info FILE` says what the file is"),
+    "E10047 E10056 E10057": Text(
+        "leave one of the two options out (docs/from-atc.md says which can be combined)"
     ),
-    (
-        "E10041",
-        Text("give an .om that atc wrote, whole: `atc-py info FILE` says what the file is"),
+    "E10048 E10049 E10050": Text(
+        "give as many dims as the model's input has, each within its range; `atc-py info "
+        "MODEL` shows them"
     ),
-    (
-        "E10047 E10056 E10057",
-        Text("leave one of the two options out (docs/from-atc.md says which can be combined)"),
+    "E10052": Text(
+        "correct the AIPP configuration; `atc-py aipp CONFIG PICTURE` names each fault "
+        "(docs/aipp.md)"
     ),
-    (
-        "E10048 E10049 E10050",
-        Text(
-            "give as many dims as the model's input has, each within its range; `atc-py info "
-            "MODEL` shows them"
-        ),
+    "E10055": Text("leave out what atc's text names; a newer release of CANN may take it"),
+    "E10059 E19999": Text(
+        "atc has no code of its own for this: read its log; `atc-py check MODEL --cann "
+        "RELEASE` names known causes"
     ),
-    (
-        "E10052",
-        Text(
-            "correct the AIPP configuration; `atc-py aipp CONFIG PICTURE` names each fault "
-            "(docs/aipp.md)"
-        ),
+    "E69999 E89999": Text(
+        "the line after the code names the operator: `atc-py check MODEL --soc SOC --cann RELEASE` "
+        "says which of its dims, dtypes and attributes are not listed"
     ),
-    (
-        "E10055",
-        Text("leave out what atc's text names; a newer release of CANN may take it"),
+    "E13009": Text("make names of nodes unique; `atc-py fix MODEL --for cann` does"),
+    "E16005": Text(
+        "leave out imports of domains that no node uses; `atc-py fix MODEL --for cann` does"
     ),
-    (
-        "E10059 E19999",
-        Text(
-            "atc has no code of its own for this: read its log; `atc-py check MODEL --cann "
-            "RELEASE` names known causes"
-        ),
+    "E13010 EZ3003": Text(
+        "`atc-py check MODEL` names every such node with the reason, `atc-py fix MODEL` "
+        "writes what it can in listed operators"
     ),
-    (
-        "E69999 E89999",
-        Text(
-            "the line after the code names the operator: `atc-py check MODEL --soc SOC --cann RELEASE` "
-            "says which of its dims, dtypes and attributes are not listed"
-        ),
+    "E13014": Text("`atc-py check MODEL` names the attribute and what the list takes"),
+    "E13015": Text(
+        "keep weights beside the model as external data: the file itself must stay below 2 GiB"
     ),
-    (
-        "E13009",
-        Text("make names of nodes unique; `atc-py fix MODEL --for cann` does"),
+    "E16001 E16004": Text(
+        "export the model again: a graph needs at least one input and one output"
     ),
-    (
-        "E16005",
-        Text("leave out imports of domains that no node uses; `atc-py fix MODEL --for cann` does"),
-    ),
-    (
-        "E13010 EZ3003",
-        Text(
-            "`atc-py check MODEL` names every such node with the reason, `atc-py fix MODEL` "
-            "writes what it can in listed operators"
-        ),
-    ),
-    (
-        "E13014",
-        Text("`atc-py check MODEL` names the attribute and what the list takes"),
-    ),
-    (
-        "E13015",
-        Text(
-            "keep weights beside the model as external data: the file itself must stay below 2 GiB"
-        ),
-    ),
-    (
-        "E16001 E16004",
-        Text("export the model again: a graph needs at least one input and one output"),
-    ),
-)
+}
 """Codes apart by blanks, and what to do about them."""
 
 
@@ -235,7 +179,7 @@ def find_fault(name: str) -> tuple[str, Text, Text] | None:
     """Code, meaning and remedy of a code of atc, in whatever case; arguments are `...`."""
     code = name.upper()
     said = TEXTS.get(code, _UNCODED.get(code))
-    remedy = next((text for codes, text in _REMEDIES if code in codes.split()), None)
+    remedy = next((text for codes, text in _REMEDIES.items() if code in codes.split()), None)
     if said is None or remedy is None:
         return None
     return code, said.with_values(**dict.fromkeys("abcd", "...")), remedy

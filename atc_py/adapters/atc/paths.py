@@ -24,11 +24,7 @@ _RULE = "paths have letters, digits, `.`, `/`, `_`, `-` and Chinese characters a
 
 
 def check_path_text(name: str, path: str) -> None:
-    """Refuse a path with characters that atc does not take.
-
-    Raises:
-        AtcError: with E10001.
-    """
+    """Refuse a path with characters that atc does not take."""
     if _ALLOWED.fullmatch(path) is None:
         raise invalid_value(
             name, path, _RULE, Text("rename the file, or link it under another name")
@@ -36,11 +32,6 @@ def check_path_text(name: str, path: str) -> None:
 
 
 def check_readable(name: str, path: str) -> None:
-    """Refuse the path of a file that cannot be read.
-
-    Raises:
-        AtcError: with E10001.
-    """
     check_path_text(name, path)
     # It is not opened: what a pipe gives can be read once, and one without a writer waits for it.
     try:
@@ -68,11 +59,7 @@ def _unreadable(name: str, path: str, number: int | None, code: Code) -> AtcErro
 
 
 def check_output(path: str) -> None:
-    """Refuse a path that no offline model can have.
-
-    Raises:
-        AtcError: with E10021, E10022 or E10001.
-    """
+    """Refuse a path that no offline model can have."""
     if len(path) + len(SUFFIX) >= LONGEST:
         raise atc_error(
             "E10021", "output", str(LONGEST), option="output", help=Text("choose a shorter path")

@@ -6,38 +6,7 @@ from atc_py.adapters.atc.console import Console
 from atc_py.adapters.atc.faults import NO_CODE, fault_text
 from atc_py.adapters.atc.options import GROUPS, OPTIONS, AtcOption, Treatment
 from atc_py.adapters.atc.tokens import Flags, UnreadableLineError, parse_line
-from atc_py.diag import (
-    BAD_CONTROL_FILE,
-    BAD_INPUT_SHAPE,
-    BAD_MODEL,
-    BAD_NODE,
-    BAD_OPTION,
-    BAD_SWITCH_FILE,
-    BAD_TENSOR,
-    CANNOT_WRITE,
-    EXTERNAL_DATA_MISSING,
-    EXTERNAL_DATA_OUTSIDE,
-    FILE_NOT_FOUND,
-    FILE_NOT_TEXT,
-    FILE_TOO_LARGE,
-    FILE_UNREADABLE,
-    FREE_DIMENSION,
-    NO_BFLOAT16,
-    NOT_IN_MODEL,
-    NOT_LOWERED,
-    NOT_ONNX,
-    OPTION_WITHOUT_EFFECT,
-    OPTIONS_EXCLUDE,
-    REFUSED_BY_PARSER,
-    UNKNOWN_OPERATOR,
-    UNKNOWN_SHAPE,
-    UNKNOWN_SOC,
-    UNSUPPORTED_OPSET,
-    AtcError,
-    AtcFault,
-    Diagnostic,
-    Severity,
-)
+from atc_py.diag import OPTION_WITHOUT_EFFECT, AtcError, AtcFault, Diagnostic, Severity
 from atc_py.report.wrapping import wrap
 from atc_py.system.input_files import guarded_run
 from atc_py.text import COLON, SEMICOLON, Text
@@ -153,34 +122,6 @@ def _idle_options(flags: Flags) -> Diagnostic | None:
 _IN_BLOCK = " " * 8
 _MOST_LINES = 100
 
-_CODES = {
-    BAD_CONTROL_FILE: "E10001",
-    BAD_INPUT_SHAPE: "E10002",
-    BAD_MODEL: "E89999",
-    BAD_NODE: "E89999",
-    BAD_OPTION: "E10001",
-    BAD_SWITCH_FILE: "E10001",
-    BAD_TENSOR: "E13005",
-    CANNOT_WRITE: "E13003",
-    EXTERNAL_DATA_MISSING: "E13001",
-    EXTERNAL_DATA_OUTSIDE: "E13001",
-    FILE_NOT_FOUND: "E10001",
-    FILE_NOT_TEXT: "E13004",
-    FILE_TOO_LARGE: "E13015",
-    FILE_UNREADABLE: "E13001",
-    FREE_DIMENSION: "E10001",
-    NOT_IN_MODEL: "E10016",
-    NOT_LOWERED: "EZ3003",
-    NOT_ONNX: "E13005",
-    NO_BFLOAT16: "E10001",
-    OPTIONS_EXCLUDE: "E10047",
-    REFUSED_BY_PARSER: "E13010",
-    UNKNOWN_OPERATOR: "E13010",
-    UNKNOWN_SHAPE: "E89999",
-    UNKNOWN_SOC: "E10001",
-    UNSUPPORTED_OPSET: "E13010",
-}
-"""atc's codes of findings that carry none themselves (inferred, but for the unknown operator)."""
 
 _RULES = "ATC4"
 _NO_KERNEL = "EZ3003"
@@ -195,7 +136,7 @@ def code_of(found: Diagnostic) -> str:
         return found.atc.code
     if found.code.id.startswith(_RULES):
         return _NO_KERNEL
-    return _CODES.get(found.code, NO_CODE)
+    return found.code.atc or NO_CODE
 
 
 def error_block(error: AtcError) -> Iterator[str]:

@@ -26,11 +26,7 @@ def has_open_dims(flags: Flags) -> bool:
 
 
 def input_shape_text(flags: Flags) -> str:
-    """The shapes that the options give, in the form of --input_shape, after their checks.
-
-    Raises:
-        AtcError: with the code of the first check that fails.
-    """
+    """The shapes that the options give, in the form of --input_shape, after their checks."""
     if flags["input_shape_range"]:
         if flags.gears:
             raise _shape_error("E10009", help_=Text("give one of them"))

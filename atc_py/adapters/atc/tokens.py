@@ -57,7 +57,6 @@ class Flags:
         return self.given.get(name, OPTIONS[name].default)
 
     def __contains__(self, name: str) -> bool:
-        """True if the line has the option."""
         return name in self.given
 
     @property
@@ -136,11 +135,7 @@ def _take(word: str, rest: list[str], flags: Flags) -> None:
 
 
 def checked_value(option: AtcOption, value: str) -> str:
-    """The value of an option as parsing leaves it.
-
-    Raises:
-        AtcError: it is none of the option's list.
-    """
+    """The value of an option as parsing leaves it."""
     if option.kind is ValueKind.SWITCH:
         return _switched(option, value)
     if option.values and not option.late and value not in option.values:

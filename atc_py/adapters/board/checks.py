@@ -99,7 +99,6 @@ _Files = Callable[[int], Path]
 
 
 def _files_of(run: tuple[BoardRun, Path] | None) -> _Files | None:
-    """The files of the outputs of a run, by position."""
     return None if run is None else lambda at: run[1] / _output(at)
 
 

@@ -35,7 +35,7 @@ from atc_py.adapters.board.layout import (
     Manifest,
 )
 from atc_py.adapters.board.pack import home_options
-from atc_py.adapters.board.results import opened_archive, read_record, read_results, refused_results
+from atc_py.adapters.board.results import opened_archive, read_record, read_results, refusal
 from atc_py.compare.board.run import BoardFiles, BoardRunDone, compare_run
 from atc_py.compare.board.times import opened_json
 from atc_py.compare.compilation import Compilation
@@ -100,7 +100,7 @@ def compare_kit(
         AtcError: BAD_KIT, BAD_RESULTS, and what compiling and comparing raise.
     """
     with ExitStack() as stack:
-        folder = _root(stack.enter_context(opened_archive(kit, _refused_kit)))
+        folder = _root(stack.enter_context(opened_archive(kit, BAD_KIT)))
         manifest = _manifest(folder, kit)
         back = stack.enter_context(opened_archive(results))
         whole = _Whole(folder, back, manifest, (kit, results), request or BoardRequest())
@@ -114,11 +114,6 @@ def _root(folder: Path) -> Path:
     return inner[0] if is_above else folder
 
 
-def _refused_kit(path: Path, message: Text, field: str | None = None) -> AtcError:
-    """The error for a kit that cannot be used."""
-    return BAD_KIT.error(message, place=Place(str(path), field=field))
-
-
 def _manifest(folder: Path, kit: Path) -> Manifest:
     try:
         data = read_bytes(folder / MANIFEST, _MOST_MANIFEST)
@@ -127,17 +122,17 @@ def _manifest(folder: Path, kit: Path) -> Manifest:
         text = Text("{kit} has no {name}", kit=kit, name=MANIFEST)
         if (folder / RESULTS).is_file():
             text = Text("{kit} holds results of a board, where the kit is expected", kit=kit)
-        raise _refused_kit(kit, text) from error
+        raise refusal(kit, text, code=BAD_KIT) from error
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         text = Text("{name} cannot be read: {error}", name=MANIFEST, error=error)
-        raise _refused_kit(kit, text) from error
+        raise refusal(kit, text, code=BAD_KIT) from error
     if found.version != KIT_VERSION:
         text = Text(
             "the kit has format version {found}; this atc-py reads {wanted}",
             wanted=KIT_VERSION,
             found=found.version,
         )
-        raise _refused_kit(kit, text)
+        raise refusal(kit, text, code=BAD_KIT)
     _check_files(folder, found, kit)
     return found
 
@@ -149,7 +144,7 @@ def _check_files(folder: Path, manifest: Manifest, kit: Path) -> None:
         path = folder / file.path
         if file.path in needed and not (path.is_file() and sha256_of(path) == file.sha256):
             text = Text("{file} is not the file that was packed", file=file.path)
-            raise _refused_kit(kit, text, file.path)
+            raise refusal(kit, text, file.path, BAD_KIT)
 
 
 class _Whole:
@@ -195,7 +190,7 @@ class _Whole:
                     models.append(found.model)
                     factors = factors or found.factors
         if not comparisons:
-            raise refused_results(self._given, Text("no run of the model was returned"))
+            raise refusal(self._given, Text("no run of the model was returned"))
         report = BoardReport(
             kit=str(self._named),
             results=str(self._given),
@@ -385,7 +380,6 @@ def _check_names(manifest: Manifest, request: BoardRequest) -> None:
 
 
 def _incomplete(record: BoardResults, results: Path) -> Iterator[Diagnostic]:
-    """A finding for each step that is not done."""
     for step in record.steps:
         if step.state != "done":
             yield BOARD_INCOMPLETE.diagnostic(

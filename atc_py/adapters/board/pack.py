@@ -360,7 +360,6 @@ def write_zip(kit: Path, name: str, file: Any) -> None:
 
 
 def _replace(kit: Path, folder: Path) -> None:
-    """Give the finished kit its place."""
     if folder.is_dir():
         old = kit.with_name("old")
         folder.replace(old)

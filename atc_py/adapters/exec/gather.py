@@ -59,7 +59,6 @@ def gather_processes(records: Iterable[ProcessRecord]) -> list[ProgramProcess]:
 
 
 def gather_models(records: Iterable[ProcessRecord]) -> list[ProgramModel]:
-    """The models over all processes."""
     found: dict[tuple[str, str], list[ModelRecord]] = {}
     for record in records:
         for model in record.models:

@@ -1,5 +1,7 @@
 """A session that runs on the simulated NPU, in onnxruntime where that cannot be, or on both."""
 
+from __future__ import annotations
+
 import os
 import sys
 import threading
@@ -7,7 +9,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +17,6 @@ import numpy.typing as npt
 from atc_py.adapters.exec.recorder import Recorder
 from atc_py.adapters.exec.records import CompilationRecord, OutputSums, RefusalRecord, cosine
 from atc_py.adapters.exec.simulated import (
-    SimulatedSession,
     as_refusal,
     is_of_values,
     new_filter_lock,
@@ -25,6 +26,9 @@ from atc_py.adapters.exec.simulated import (
 from atc_py.diag import SESSION_IN_ONNXRUNTIME, AtcError
 from atc_py.tensor.sameness import best_places, same_elements
 from atc_py.text import Text, verbatim
+
+if TYPE_CHECKING:
+    from atc_py.adapters.session.session import InferenceSession
 
 _PAIR = 2
 """Elements along the last axis from which an argmax says something."""
@@ -44,7 +48,7 @@ class Hybrid:
         self, real: Any, args: tuple[Any, ...], kwargs: dict[str, Any], recorder: Recorder
     ) -> None:
         """Keep what onnxruntime's side is opened with: its class, and the program's arguments."""
-        self.npu: SimulatedSession | None = None
+        self.npu: InferenceSession | None = None
         self._real, self._args, self._kwargs = real, args, kwargs
         self._recorder = recorder
         self._settings = recorder.settings
@@ -89,7 +93,6 @@ class Hybrid:
                 self._args, self._kwargs = (), {}
 
     def name(self, text: str) -> None:
-        """Record the name of the model's graph."""
         with self._recorder.change(self._key) as record:
             record.name = text
 
@@ -118,7 +121,7 @@ class Hybrid:
         if theirs is None:
             return ours
         with suppress(Exception):  # the program has its results
-            self._compare(names, ours, theirs)
+            self._compare(self.npu, names, ours, theirs)
         return theirs if self._settings.returned == "onnxruntime" else ours
 
     def run_bound(self, session: Any, binding: Any, options: Any) -> None:
@@ -148,11 +151,8 @@ class Hybrid:
         self._recorder.count(self._key, "shadow", seconds)
         return found
 
-    def _compare(self, names: Any, ours: Any, theirs: Any) -> None:
-        from atc_py.adapters.exec.hybrid import add_comparison
-
-        listed: Any = self.npu
-        names = names or [each.name for each in listed.get_outputs()]
+    def _compare(self, npu: InferenceSession, names: Any, ours: Any, theirs: Any) -> None:
+        names = names or [each.name for each in npu.get_outputs()]
         with self._recorder.change(self._key) as record:
             for name, our, their in zip(names, ours, theirs, strict=False):
                 add_comparison(record.outputs, name, our, their)
@@ -239,8 +239,6 @@ def _shape(value: Any) -> list[int]:
     """The dims of an array, an OrtValue or nested lists."""
     found = getattr(value, "shape", None)
     if found is None:
-        import numpy as np
-
         try:
             found = np.shape(value)
         except ValueError:  # no array can be made of it

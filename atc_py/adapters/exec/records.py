@@ -15,7 +15,6 @@ class UseRecord:
     seconds: float = 0.0
 
     def add(self, seconds: float) -> None:
-        """Count a run."""
         self.runs += 1
         self.seconds += seconds
 
@@ -54,7 +53,6 @@ class OutputSums:
     equal_rows: int = 0  # those in which it is the same
 
     def merge(self, other: OutputSums) -> None:
-        """Add the sums of another process."""
         for name in (
             "runs",
             "other_shapes",

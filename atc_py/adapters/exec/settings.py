@@ -36,7 +36,6 @@ class ExecSettings:
 
 
 def write_settings(run: Path, settings: ExecSettings) -> None:
-    """Leave the settings in the folder of the run."""
     (run / _FILE).write_text(json.dumps(asdict(settings)), encoding="utf-8")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 _WATCHED = ("INT", "QUIT", "TERM", "HUP", "USR1", "USR2", "WINCH", "CONT", "TSTP", "CHLD")
 """Signals that the launcher waits for; each but the last goes on to the program."""
@@ -28,18 +28,8 @@ class Arrival:
     sender: int  # process that sent it; 0 for the terminal or the system
 
 
-class SignalSource(Protocol):
-    """A source of signals, to be waited for."""
-
-    mask: set[signal.Signals]
-    """The signals that were blocked before."""
-
-    def wait(self, seconds: float) -> Arrival | None:
-        """The next signal; None where none comes within that time, or a child changed."""
-
-
 @contextmanager
-def held_signals() -> Iterator[SignalSource]:
+def held_signals() -> Iterator["SignalSource"]:
     """Keep the signals of the block from their usual effect; give what waits for them.
 
     A signal that is ignored stays ignored: the program inherits that, and handles it or not.
@@ -52,11 +42,11 @@ def held_signals() -> Iterator[SignalSource]:
     if hasattr(signal, "sigtimedwait"):
         signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
         try:
-            yield _Waiting(before, numbers)
+            yield WaitedSignals(before, numbers)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return
-    source = _Handling(before)
+    source = HandledSignals(before)
     kept = {each: signal.getsignal(each) for each in numbers}
     for each, handler in kept.items():
         if handler is not signal.SIG_IGN:
@@ -68,7 +58,7 @@ def held_signals() -> Iterator[SignalSource]:
             signal.signal(each, handler)
 
 
-class _Waiting:
+class WaitedSignals:
     """Blocked signals, which are waited for; the system says who sent them."""
 
     def __init__(self, mask: set[signal.Signals], numbers: set[int]) -> None:
@@ -83,7 +73,7 @@ class _Waiting:
         return Arrival(found.si_signo, found.si_pid)
 
 
-class _Handling:
+class HandledSignals:
     """Handled signals, on systems that cannot wait for them (macOS).
 
     Who sent one is not known there: what a terminal sends is taken for the terminal's.
@@ -108,6 +98,10 @@ class _Handling:
             return None
         sent = {getattr(signal, f"SIG{name}") for name in _OF_TERMINALS}
         return Arrival(number, 0 if self._terminal and number in sent else -1)
+
+
+SignalSource: TypeAlias = WaitedSignals | HandledSignals
+"""A source of signals, to be waited for; `mask` are those that were blocked before."""
 
 
 _GRACE = 3.0

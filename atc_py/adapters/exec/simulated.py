@@ -1,5 +1,7 @@
 """The simulated session of a model, as a process of the program makes and uses it."""
 
+from __future__ import annotations
+
 import sys
 import threading
 import warnings
@@ -9,12 +11,15 @@ from importlib import metadata
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import DistributionFinder
 from types import ModuleType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from atc_py.adapters.exec.settings import ExecSettings
 from atc_py.diag import BAD_RUN_INPUT, INTERNAL, PROGRAM_LACKS_LIBRARIES, AtcError
 from atc_py.system.memory_limit import exhausted, limited_memory
 from atc_py.text import Text, verbatim
+
+if TYPE_CHECKING:  # it may lack libraries
+    from atc_py.adapters.session.session import InferenceSession
 
 _inside = threading.local()
 
@@ -22,32 +27,9 @@ _filters = threading.RLock()
 """Lock of the filters of warnings, which all threads share."""
 
 
-class CompilationFacts(Protocol):
-    """A compilation of a simulated session: the dims of the inputs that are open, and its seconds."""
-
-    @property
-    def shapes(self) -> Mapping[str, Sequence[int]]:
-        """Dims by input."""
-
-    @property
-    def seconds(self) -> float:
-        """The time that it took."""
-
-
-class SimulatedSession(Protocol):
-    """The part of `atc_py.InferenceSession` that is always there."""
-
-    @property
-    def compilations(self) -> Sequence[CompilationFacts]:
-        """Every compilation so far."""
-
-    def run(self, output_names: Any, input_feed: Any, run_options: Any = None) -> list[Any]:
-        """The outputs."""
-
-
 def simulate(
     model: str | bytes, arguments: Mapping[str, Any], settings: ExecSettings
-) -> tuple[SimulatedSession, list[str]]:
+) -> tuple[InferenceSession, list[str]]:
     """The simulated session of a model, and what it says of the arguments.
 
     Args:
@@ -65,7 +47,7 @@ def simulate(
     # The program asked for no such session, and its own filters may make warnings errors.
     with _filters, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SessionWarning)
-        session: SimulatedSession = InferenceSession(model, **arguments, **settings.session)
+        session = InferenceSession(model, **arguments, **settings.session)
     for each in caught:
         if not issubclass(each.category, SessionWarning):
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)

@@ -44,11 +44,7 @@ def combinations_of(
     *,
     specs: Path | None = None,
 ) -> list[Combination]:
-    """All combinations, those of a model together; `specs` is overlaid on every list.
-
-    Raises:
-        AtcError: an axis has an unknown or a repeated value; what reading `specs` raises.
-    """
+    """All combinations, those of a model together; `specs` is overlaid on every list."""
     socs = [find_soc(name).name for name in socs]
     known = {mode.value for mode in PrecisionMode}
     for mode in modes:

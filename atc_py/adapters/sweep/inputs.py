@@ -4,12 +4,11 @@ import hashlib
 import json
 import mmap
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from atc_py import __version__
-from atc_py.adapters.sweep.row import RowTask
+from atc_py.adapters.sweep.row import RowTask, SweepOptions
 from atc_py.diag import AtcError
 from atc_py.results.sweep import Combination
 from atc_py.system.cache_folders import is_file, is_folder, legible
@@ -76,29 +75,6 @@ def _mentions(path: Path, text: bytes) -> bool:
         return data.find(text) >= 0
 
 
-@dataclass(frozen=True)
-class SweepOptions:
-    """Options of a sweep."""
-
-    # as `convert` takes them, without SoC, mode and list
-    compiling: Mapping[str, Any] = field(default_factory=dict)
-    # the folder of specifications that they name; None for those of the package
-    specs: Path | None = None
-    # as `compare_model` takes them, without samples; None for no comparison
-    running: Mapping[str, Any] | None = None
-    samples: int | Path = 1  # a number of random samples, or a file or folder with samples
-    profiles: bool = False  # True to estimate the time
-    language: str | None = "en"  # of the pages; None for no pages
-    seconds: float | None = None  # time limit of a row
-    memory: int | None = None  # bytes that a row may take
-    retries: bool = False  # True to run rows again that failed
-    proposes: bool = False  # True to take the dims that a check proposes for those that are open
-
-    @property
-    def limits(self) -> tuple[float | None, int | None]:
-        return (self.seconds, self.memory)
-
-
 class SweepInputs:
     """Inputs of rows: files with their digests, and options."""
 
@@ -140,11 +116,7 @@ class SweepInputs:
             combination=each,
             path=legible(path),
             file=str(path.absolute() if elsewhere else path),
-            compiling=options.compiling,
-            running=running,
-            profiles=options.profiles,
-            proposes=options.proposes,
-            language=options.language,
+            options=replace(options, running=running),
         )
 
     def bundles(self, names: Iterable[str]) -> list[FileBundle]:

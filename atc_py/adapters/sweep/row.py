@@ -29,22 +29,39 @@ _MEMORY = {MEMORY_LIMIT.id, DEVICE_MEMORY.id}
 
 
 @dataclass(frozen=True)
+class SweepOptions:
+    """Options of a sweep."""
+
+    # as `convert` takes them, without SoC, mode and list
+    compiling: Mapping[str, Any] = field(default_factory=dict)
+    # the folder of specifications that they name; None for those of the package
+    specs: Path | None = None
+    # as `compare_model` takes them, without samples; None for no comparison
+    running: Mapping[str, Any] | None = None
+    samples: int | Path = 1  # a number of random samples, or a file or folder with samples
+    profiles: bool = False  # True to estimate the time
+    language: str | None = "en"  # of the pages; None for no pages
+    seconds: float | None = None  # time limit of a row
+    memory: int | None = None  # bytes that a row may take
+    retries: bool = False  # True to run rows again that failed
+    proposes: bool = False  # True to take the dims that a check proposes for those that are open
+
+    @property
+    def limits(self) -> tuple[float | None, int | None]:
+        return (self.seconds, self.memory)
+
+
+@dataclass(frozen=True)
 class RowTask:
     """Task of a process that makes a row."""
 
     combination: Combination
     path: str  # the model's file, as the user gave it
     file: str  # where the process finds it, unless it was sent
+    options: SweepOptions  # of which `running` has the samples of the model
     sent: str = ""  # digest by which it was sent to other machines, if it was
     sent_samples: str = ""  # the same of the samples
     sent_specs: str = ""  # the same of the folder of specifications
-    # options as `convert` takes them, without SoC, mode and list
-    compiling: Mapping[str, Any] = field(default_factory=dict)
-    # options as `compare_model` takes them; None for no comparison
-    running: Mapping[str, Any] | None = None
-    profiles: bool = False  # True to estimate the time
-    language: str | None = None  # of the page; None for no page
-    proposes: bool = False  # True to take the dims that a check proposes for those that are open
 
 
 @dataclass(frozen=True)
@@ -64,11 +81,11 @@ def run_row(task: RowTask) -> DoneRow:
     began = time.monotonic()
     each = task.combination
     file = sent_file(task.sent, task.file)
-    running = dict(task.running or {})
+    running = dict(task.options.running or {})
     if isinstance(running.get("samples"), str):
         running["samples"] = sent_file(task.sent_samples, running["samples"])
     compiling = {
-        **task.compiling,
+        **task.options.compiling,
         "precision_mode": each.precision_mode,
         "operator_list": each.operator_list,
     }
@@ -78,7 +95,7 @@ def run_row(task: RowTask) -> DoneRow:
         socs=(each.soc,),
         compiling=compiling,
         running=running,
-        compares=task.running is not None,
+        compares=task.options.running is not None,
         given={
             "--soc": (each.soc,),
             "--precision-mode": (each.precision_mode,),
@@ -88,14 +105,14 @@ def run_row(task: RowTask) -> DoneRow:
     page, proposed = None, ""
     try:
         options = _own_shapes(Path(file), options)
-        if task.proposes:
+        if task.options.proposes:
             options, proposed = _with_proposal(Path(file), options)
         done = _overview(Path(file), options)
     except AtcError as error:
         row = _refused(task, error.diagnostics)
     else:
         row = replace(_row(task, done), proposed=proposed or (done.shape if done.notes else ""))
-        page = _page(done, task.language)
+        page = _page(done, task.options.language)
     if file != task.path:
         row, page = _as_given(task, file, row, page)
     row = structs.replace(
@@ -184,12 +201,16 @@ def _row(task: RowTask, done: ModelSummary) -> SweepRow:
         reasons=dict(sorted(counts.items())),
         message=texts[0].en if texts else "",
         message_zh=texts[0].zh if texts else "",
-        fixed=None if task.compiling.get("fix") is None else compiled is not None and refused,
+        fixed=None
+        if task.options.compiling.get("fix") is None
+        else compiled is not None and refused,
         file_bytes=None if compiled is None else compiled.file_bytes,
         memory_bytes=None if cost is None else cost.footprint.total,
-        estimated_seconds=cost.time.expected if task.profiles and cost is not None else None,
-        evidence=cost.evidence.en if task.profiles and cost is not None else None,
-        fits=cost.fits if task.profiles and cost is not None else None,
+        estimated_seconds=cost.time.expected
+        if task.options.profiles and cost is not None
+        else None,
+        evidence=cost.evidence.en if task.options.profiles and cost is not None else None,
+        fits=cost.fits if task.options.profiles and cost is not None else None,
         outputs=outputs,
         cosine=min((each.cosine for each in outputs if each.cosine is not None), default=None),
         distance=max(

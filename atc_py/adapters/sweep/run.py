@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from atc_py.adapters.sweep.inputs import SweepInputs, SweepOptions
+from atc_py.adapters.sweep.inputs import SweepInputs
 from atc_py.adapters.sweep.kept import KeptRow, KeptRows, report_name
-from atc_py.adapters.sweep.row import DoneRow, RowTask, run_row
+from atc_py.adapters.sweep.row import DoneRow, RowTask, SweepOptions, run_row
 from atc_py.results.sweep import FAILED, Combination, SweepRow, SweepVerdict
 from atc_py.system.cache_folders import legible
 from atc_py.system.jobs import TaskExecutor, TaskFailure, TaskFailureKind, TaskOutcome

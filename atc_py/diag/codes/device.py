@@ -3,15 +3,13 @@
 from atc_py.diag.diagnostic import ExitCode, Severity, add_code
 
 UNKNOWN_DEVICE = add_code(
-    7001,
-    "unknown-device",
+    "ATC7001 unknown-device",
     ExitCode.USAGE,
     "No device back end of that name is installed.",
     "Use `sim`, or install the package that provides the back end.",
 )
 DEVICE_FAILED = add_code(
-    7002,
-    "device-run-failed",
+    "ATC7002 device-run-failed",
     ExitCode.DEVICE,
     "The device stopped while it ran the model.",
     "The message says what failed. Run with --seed to see whether it depends on the data, and "
@@ -19,8 +17,7 @@ DEVICE_FAILED = add_code(
     "back end.",
 )
 OUTPUT_MISMATCH = add_code(
-    7003,
-    "output-mismatch",
+    "ATC7003 output-mismatch",
     ExitCode.DEVICE,
     "An output of the run differs from the expected data by more than the tolerance.",
     "Convert with --precision-mode must_keep_origin_dtype to see whether float16 is the cause; "
@@ -28,8 +25,7 @@ OUTPUT_MISMATCH = add_code(
 )
 
 NOT_FINITE = add_code(
-    7004,
-    "output-not-finite",
+    "ATC7004 output-not-finite",
     ExitCode.DONE,
     "An output of the run contains infinities or NaN although its inputs do not. With float16 "
     "the usual cause is an intermediate value beyond 65504.",
@@ -38,8 +34,7 @@ NOT_FINITE = add_code(
     Severity.WARNING,
 )
 ROWS_REORDERED = add_code(
-    7100,
-    "rows-reordered",
+    "ATC7100 rows-reordered",
     ExitCode.DONE,
     "TopK orders the rows of an output differently from the original, because scores are "
     "equal or nearly so. The figures compare the rows as a set: each row with the nearest "
@@ -49,8 +44,7 @@ ROWS_REORDERED = add_code(
     Severity.NOTE,
 )
 REFERENCE_FAILED = add_code(
-    7005,
-    "reference-run-failed",
+    "ATC7005 reference-run-failed",
     ExitCode.DEVICE,
     "The original ONNX model could not be run as the reference. Neither onnxruntime nor onnx's "
     "own evaluator runs some of its operators, or they reject the data.",
@@ -59,8 +53,7 @@ REFERENCE_FAILED = add_code(
     "operators.",
 )
 BELOW_TARGET = add_code(
-    7006,
-    "comparison-below-target",
+    "ATC7006 comparison-below-target",
     ExitCode.DEVICE,
     "An output of the compiled model does not reach the target. It differs from the original's by "
     "more than --fail-under allows, it could not be compared, or --suggest found no set of nodes "
@@ -70,32 +63,28 @@ BELOW_TARGET = add_code(
 )
 
 NO_COMPILER = add_code(
-    7011,
-    "no-cpp-compiler",
+    "ATC7011 no-cpp-compiler",
     ExitCode.DEVICE,
     "Comparing kernels with the simulator needs a C++ compiler, and none was found. It builds the "
     "kernels for the host.",
     "Install g++ or clang++, or name one in the environment variable CXX.",
 )
 KERNEL_NOT_BUILT = add_code(
-    7012,
-    "kernel-not-built",
+    "ATC7012 kernel-not-built",
     ExitCode.DEVICE,
     "The C++ compiler rejects a kernel, or exceeds its time limit.",
     "The message quotes the compiler's first line. With --templates the fault is most likely in "
     "the template; `atc-py kernels MODEL -o DIR` writes the kernels for inspection.",
 )
 KERNEL_FAULT = add_code(
-    7013,
-    "kernel-fault",
+    "ATC7013 kernel-fault",
     ExitCode.DEVICE,
     "A kernel does something on the host that would fail on the hardware. It makes a misaligned "
     "copy or a buffer overrun, for example, or stops the program that runs it.",
     "Correct the kernel at the file and line that the message names.",
 )
 KERNEL_DIFFERS = add_code(
-    7014,
-    "kernel-differs",
+    "ATC7014 kernel-differs",
     ExitCode.DEVICE,
     "A kernel that was run on the host differs from the simulator.",
     "Correct the kernel's template, or, without --templates, report it: it is a bug. Integers, "
@@ -103,8 +92,7 @@ KERNEL_DIFFERS = add_code(
     "2 units in the last place of float16.",
 )
 DEVICE_MEMORY = add_code(
-    7020,
-    "device-memory",
+    "ATC7020 device-memory",
     ExitCode.DEVICE,
     "A run needs more memory than --max-memory allows, or than is available. The memory "
     "holds results, constants as the simulated device stores them, and the workspace of "
@@ -112,24 +100,21 @@ DEVICE_MEMORY = add_code(
     "Raise --max-memory, run on a machine with more memory, or convert with a smaller input shape.",
 )
 DEVICE_TIMEOUT = add_code(
-    7021,
-    "device-timeout",
+    "ATC7021 device-timeout",
     ExitCode.DEVICE,
     "The device did not respond within the time limit that --timeout sets, and was stopped.",
     "Raise the limit with --timeout SECONDS, or remove it with --timeout 0; if the device hangs, "
     "ask the provider of the back end.",
 )
 FIX_DIFFERS = add_code(
-    7030,
-    "fix-differs",
+    "ATC7030 fix-differs",
     ExitCode.DEVICE,
     "A rule of `atc-py fix` wrote a form whose results differ from the original's by more "
     "than the rule's class allows. This is a bug in atc-py; nothing was written.",
     "Leave the rule out with --skip, and report the model.",
 )
 FIX_NOT_SETTLED = add_code(
-    7031,
-    "fix-not-settled",
+    "ATC7031 fix-not-settled",
     ExitCode.DEVICE,
     "Rules of `atc-py fix` undo each other: after the allowed number of rounds they still "
     "change the model, or they have written more nodes than are allowed. This is a bug in "
@@ -138,24 +123,21 @@ FIX_NOT_SETTLED = add_code(
 )
 
 NO_ONNX_FORM = add_code(
-    7040,
-    "no-onnx-form",
+    "ATC7040 no-onnx-form",
     ExitCode.DEVICE,
     "An operator of the compiled graph cannot be written in ONNX's operators. The model has no "
     "exported form, and does not run on the device `ort`. Every such node is named.",
     "Run the model on the device `sim`, which has every operator.",
 )
 NO_ONNXRUNTIME = add_code(
-    7041,
-    "no-onnxruntime",
+    "ATC7041 no-onnxruntime",
     ExitCode.USAGE,
     "The device `ort` runs models in onnxruntime, which is not installed.",
     'Install it with `pip install "atc-py[ort]"`, or use the device `sim`.',
 )
 
 BOARD_DIFFERS = add_code(
-    7080,
-    "board-differs",
+    "ATC7080 board-differs",
     ExitCode.DEVICE,
     "A layer or output differs between board and simulator by more than rounding explains, "
     "although its inputs agree. The simulator, CANN or the device is wrong there. Errors "
@@ -165,16 +147,14 @@ BOARD_DIFFERS = add_code(
     Severity.WARNING,
 )
 BOARD_EXECUTIONS = add_code(
-    7081,
-    "board-dump-of-several-executions",
+    "ATC7081 board-dump-of-several-executions",
     ExitCode.DEVICE,
     "A dump holds more than one execution of the model, or one that is not the first.",
     "Dump one execution: run the model once in the process that dumps.",
     Severity.WARNING,
 )
 BOARD_FUSION = add_code(
-    7082,
-    "board-launches-otherwise",
+    "ATC7082 board-launches-otherwise",
     ExitCode.DEVICE,
     "The launches of the board's model differ from the simulator's: in fusion, dtypes or "
     "formats. Values inside fused launches cannot be compared, and times differ.",
@@ -183,8 +163,7 @@ BOARD_FUSION = add_code(
     Severity.NOTE,
 )
 BOARD_INCONSISTENT = add_code(
-    7083,
-    "board-results-inconsistent",
+    "ATC7083 board-results-inconsistent",
     ExitCode.DEVICE,
     "Parts of the results of a board do not belong together: inputs, SoC or model file "
     "differ, or outputs with a dump differ from those without.",
@@ -192,8 +171,7 @@ BOARD_INCONSISTENT = add_code(
     Severity.WARNING,
 )
 BOARD_INCOMPLETE = add_code(
-    7084,
-    "board-results-incomplete",
+    "ATC7084 board-results-incomplete",
     ExitCode.DEVICE,
     "A step of the kit was not completed on the board, so a part of the comparison is missing.",
     "Follow the message of the step, and run `run_on_board.py` again: it repeats the steps "
@@ -201,8 +179,7 @@ BOARD_INCOMPLETE = add_code(
     Severity.WARNING,
 )
 BOARD_TIMES = add_code(
-    7086,
-    "board-times-beyond-estimate",
+    "ATC7086 board-times-beyond-estimate",
     ExitCode.DEVICE,
     "The kernels take far less or far more time on the board than estimated.",
     "Save fitted factors with --save-factors and estimate with --factors; check whether "
@@ -210,8 +187,7 @@ BOARD_TIMES = add_code(
     Severity.NOTE,
 )
 BOARD_RELEASE = add_code(
-    7085,
-    "board-has-another-release",
+    "ATC7085 board-has-another-release",
     ExitCode.DEVICE,
     "The host of the board has a different release of CANN than the kit assumed. This "
     "alone can change what nodes compute and what is fused.",

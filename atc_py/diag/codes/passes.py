@@ -3,8 +3,7 @@
 from atc_py.diag.diagnostic import ExitCode, Severity, add_code
 
 INTERNAL = add_code(
-    9001,
-    "internal-error",
+    "ATC9001 internal-error",
     ExitCode.BUG,
     "atc-py reached a state that it does not handle. This is a bug in atc-py.",
     "Report it, and attach the log file that the message names.",
@@ -12,15 +11,13 @@ INTERNAL = add_code(
 
 
 BROKEN_INVARIANT = add_code(
-    6001,
-    "broken-invariant",
+    "ATC6001 broken-invariant",
     ExitCode.BUG,
     "The graph breaks an invariant of the target IR after a pass. This is a bug in atc-py.",
     "Report it with the pass, the node and, if you can, the model; --disable-pass may avoid it.",
 )
 QUANT_OFFSET = add_code(
-    6002,
-    "quant-offset-unclear",
+    "ATC6002 quant-offset-unclear",
     ExitCode.DONE,
     "A quantized layer needs the offset of its data or weights, and the model does not "
     "give it in a usable form. The layer is computed without the offset, so its results "
@@ -29,8 +26,7 @@ QUANT_OFFSET = add_code(
     Severity.WARNING,
 )
 QUANT_BIAS_WRAPS = add_code(
-    6003,
-    "quant-bias-wraps",
+    "ATC6003 quant-bias-wraps",
     ExitCode.DONE,
     "The bias of an int8 layer overflows int32 once the offset of its data, times the sum "
     "of the weights, is folded in. The bias wraps around, as the layer's sums do, so a "
@@ -40,8 +36,7 @@ QUANT_BIAS_WRAPS = add_code(
     Severity.WARNING,
 )
 NO_16_BIT_KERNEL = add_code(
-    6010,
-    "no-16-bit-kernel",
+    "ATC6010 no-16-bit-kernel",
     ExitCode.DONE,
     "A mixed precision mode asks for a 16-bit kernel for an operator of its white list, and "
     "there is none. The operator keeps the model's dtypes.",
@@ -49,8 +44,7 @@ NO_16_BIT_KERNEL = add_code(
     Severity.WARNING,
 )
 NO_SUCH_IMPLEMENTATION = add_code(
-    6011,
-    "implementation-mode-without-effect",
+    "ATC6011 implementation-mode-without-effect",
     ExitCode.DONE,
     "--op-precision-mode or --allow-hf32 asks for an implementation that does not exist "
     "for the operator, for its dtype or on this SoC. The entry has no effect.",
@@ -58,8 +52,7 @@ NO_SUCH_IMPLEMENTATION = add_code(
     Severity.WARNING,
 )
 KEPT_NARROWER = add_code(
-    6012,
-    "kept-node-narrowed",
+    "ATC6012 kept-node-narrowed",
     ExitCode.DONE,
     "--keep-dtype asks a node to keep the model's dtypes, for which this SoC has no "
     "kernel, nor for wider ones. The node computes in a narrower float, as it does with "
@@ -69,8 +62,7 @@ KEPT_NARROWER = add_code(
     Severity.WARNING,
 )
 ASSUMED_KERNELS = add_code(
-    6014,
-    "assumed-kernels",
+    "ATC6014 assumed-kernels",
     ExitCode.DONE,
     "CANN publishes no operator information or definition for these kernels of this SoC. The dtypes "
     "that they take are assumed: those of the generic device with bfloat16, or of a SoC with the "
@@ -79,8 +71,7 @@ ASSUMED_KERNELS = add_code(
     Severity.WARNING,
 )
 FORMER_SOC_NAME = add_code(
-    6016,
-    "former-soc-name",
+    "ATC6016 former-soc-name",
     ExitCode.DONE,
     "--soc is a name that CANN used before it published this generation. The SoC with the "
     "same figures is used.",
@@ -88,8 +79,7 @@ FORMER_SOC_NAME = add_code(
     Severity.WARNING,
 )
 IMPLEMENTATION_NOT_MODELED = add_code(
-    6015,
-    "implementation-not-modeled",
+    "ATC6015 implementation-not-modeled",
     ExitCode.DONE,
     "--op-precision-mode asks for an implementation that the simulator does not model. ATC has "
     "it; the simulator computes the operator in one way. On a device the results may differ in "
@@ -98,8 +88,7 @@ IMPLEMENTATION_NOT_MODELED = add_code(
     Severity.NOTE,
 )
 INFINITY_CLIPPED = add_code(
-    6013,
-    "infinity-clipped",
+    "ATC6013 infinity-clipped",
     ExitCode.DONE,
     "Infinities in a constant become finite numbers in a narrower float. --is-weight-clip clamps "
     "them, as ATC does by default: -inf becomes -65504 in float16. A mask of -inf still hides "
@@ -109,8 +98,7 @@ INFINITY_CLIPPED = add_code(
     Severity.WARNING,
 )
 FUSION_NOT_SWITCHED = add_code(
-    6020,
-    "fusion-not-switched",
+    "ATC6020 fusion-not-switched",
     ExitCode.DONE,
     "A fusion switch file has an entry without effect: it names a pass that atc-py does "
     "not have, or one that every compilation needs.",
@@ -118,8 +106,7 @@ FUSION_NOT_SWITCHED = add_code(
     Severity.WARNING,
 )
 SMALL_CHANNEL_WITHOUT_EFFECT = add_code(
-    6030,
-    "small-channel-without-effect",
+    "ATC6030 small-channel-without-effect",
     ExitCode.DONE,
     "--enable-small-channel has no effect on this SoC. It asks for filters with four channels for "
     "each tap, which the SoC has only in a first layer after AIPP, with data in a format that is "

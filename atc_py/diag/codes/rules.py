@@ -3,54 +3,52 @@
 from atc_py.diag.diagnostic import ExitCode, Severity, add_code
 
 UNKNOWN_OPERATOR = add_code(
-    3001,
-    "unknown-operator",
+    "ATC3001 unknown-operator",
     ExitCode.MODEL,
     "The model uses an operator that is not on the operator list.",
     "Follow the help line, which names the nearest listed alternative; `atc-py ops list` shows "
     "the list.",
+    atc="E13010",
 )
 UNSUPPORTED_OPSET = add_code(
-    3002,
-    "unsupported-opset",
+    "ATC3002 unsupported-opset",
     ExitCode.MODEL,
     "An operator is used at a version that the operator list does not have.",
     "Export the model at one of the opsets that the message lists, 11 to 13 in most cases.",
+    atc="E13010",
 )
 BAD_MODEL = add_code(
-    3003,
-    "invalid-model",
+    "ATC3003 invalid-model",
     ExitCode.MODEL,
     "The model breaks ONNX's own rules. A value has no producer or two, there is a cycle, an "
     "attribute has the wrong type, or shapes contradict each other.",
     "Run `onnx.checker.check_model` with full_check, and fix the tool that produced the model.",
+    atc="E89999",
 )
 FREE_DIMENSION = add_code(
-    3004,
-    "free-dimension",
+    "ATC3004 free-dimension",
     ExitCode.MODEL,
     "An input's shape has a dim that the model leaves open, and no value was given for it.",
     'Set it with --input-shape "name:1,3,224,224".',
+    atc="E10001",
 )
 UNKNOWN_SHAPE = add_code(
-    3005,
-    "unknown-shape",
+    "ATC3005 unknown-shape",
     ExitCode.MODEL,
     "The shape or dtype of a value inside the model could not be inferred.",
     "Set the input shapes with --input-shape. Where nodes compute the shape from data, export the "
     "model with a constant shape.",
+    atc="E89999",
 )
 FOLD_TOO_LARGE = add_code(
-    3006,
-    "fold-too-large",
+    "ATC3006 fold-too-large",
     ExitCode.MODEL,
     "A node whose inputs are all constants would fold to a constant larger than the limit.",
     "Check the shape that the model asks for; a constant of that size is rarely intended.",
 )
 
 OPERATOR_RESTATED = add_code(
-    3007,
-    "operator-restated",
+    "ATC3007 operator-restated",
     ExitCode.MODEL,
     "An operator is used at a version that is not listed, and is restated at a listed one, "
     "where it means the same.",
@@ -58,15 +56,14 @@ OPERATOR_RESTATED = add_code(
     Severity.WARNING,
 )
 NOT_LOWERED = add_code(
-    3008,
-    "not-compiled-yet",
+    "ATC3008 not-compiled-yet",
     ExitCode.MODEL,
     "The operator is on the operator list, but this version of atc-py cannot compile it.",
     "Export the model without the operator; `atc-py ops list` shows which operators compile.",
+    atc="EZ3003",
 )
 NOT_PUBLISHED = add_code(
-    3016,
-    "arithmetic-not-published",
+    "ATC3016 arithmetic-not-published",
     ExitCode.MODEL,
     "The operator is on the operator list, but what it computes is not published. It was "
     "made for a single customer; sources are missing or contradict each other. atc-py does "
@@ -74,8 +71,7 @@ NOT_PUBLISHED = add_code(
     "Write the node with other operators; `atc-py ops show OPERATOR` says what is not published.",
 )
 LAYER_ON_INT8 = add_code(
-    3009,
-    "layer-on-int8",
+    "ATC3009 layer-on-int8",
     ExitCode.MODEL,
     "A layer of a quantized model is rewritten into the form that Ascend's toolkit accepts. Its "
     "data come from AscendQuant, its weights are int8, its sums int32, and AscendDequant makes "
@@ -84,8 +80,7 @@ LAYER_ON_INT8 = add_code(
     Severity.WARNING,
 )
 LAYER_ON_FLOATS = add_code(
-    3010,
-    "quantized-layer-on-floats",
+    "ATC3010 quantized-layer-on-floats",
     ExitCode.MODEL,
     "A layer of a quantized model has no integer form and is computed in floats. The message "
     "gives the reason. Its results differ slightly from those of an integer layer.",
@@ -93,8 +88,7 @@ LAYER_ON_FLOATS = add_code(
     Severity.WARNING,
 )
 LAYER_ROLLED_BACK = add_code(
-    3013,
-    "int8-layer-on-float16",
+    "ATC3013 int8-layer-on-float16",
     ExitCode.MODEL,
     "The data of an int8 convolution have at most 16 channels. On this SoC, ATC takes such "
     "a layer back: it drops AscendQuant and AscendDequant, dequantizes weights and bias, "
@@ -104,8 +98,7 @@ LAYER_ROLLED_BACK = add_code(
     Severity.WARNING,
 )
 QUANT_ROOT_RESET = add_code(
-    3014,
-    "quant-root-reset",
+    "ATC3014 quant-root-reset",
     ExitCode.MODEL,
     "AscendQuant has sqrt_mode 1: it multiplies by its scale twice. ATC reads only scale "
     "and sets sqrt_mode itself, depending on whether float16 can represent the scale. On a "
@@ -116,8 +109,7 @@ QUANT_ROOT_RESET = add_code(
     Severity.WARNING,
 )
 QUANT_ROUND_MODE = add_code(
-    3015,
-    "quant-round-mode-ignored",
+    "ATC3015 quant-round-mode-ignored",
     ExitCode.MODEL,
     "AscendQuant asks for a round_mode that its kernel on this SoC ignores. It rounds to "
     "the nearest integer, ties to even: always on Ascend310, and on every SoC for int4 "
@@ -126,8 +118,7 @@ QUANT_ROUND_MODE = add_code(
     Severity.WARNING,
 )
 NOT_QUANTIZED = add_code(
-    3011,
-    "nothing-to-rewrite",
+    "ATC3011 nothing-to-rewrite",
     ExitCode.MODEL,
     "The model has no quantized nodes in the form to be rewritten. It is not quantized at all, or "
     "it is in the requested form already.",
@@ -135,8 +126,7 @@ NOT_QUANTIZED = add_code(
     "samples: `atc-py quantize MODEL --data SAMPLES`.",
 )
 NO_QDQ_FORM = add_code(
-    3012,
-    "no-qdq-form",
+    "ATC3012 no-qdq-form",
     ExitCode.MODEL,
     "A quantized node of the Ascend form expresses something that QuantizeLinear and "
     "DequantizeLinear cannot: another rounding mode, an offset that is not an integer "
@@ -144,8 +134,7 @@ NO_QDQ_FORM = add_code(
     "Follow the help line, or keep the model in the Ascend form: `check` and `convert` accept it.",
 )
 DEVIATES_ON_CANN = add_code(
-    3017,
-    "deviates-on-cann",
+    "ATC3017 deviates-on-cann",
     ExitCode.MODEL,
     "The operator list takes the node, but CANN computes something else from it than ONNX "
     "defines: the parser of the release that --cann names drops an attribute or reads an "
@@ -156,17 +145,16 @@ DEVIATES_ON_CANN = add_code(
     severity=Severity.WARNING,
 )
 REFUSED_BY_PARSER = add_code(
-    3018,
-    "refused-by-parser",
+    "ATC3018 refused-by-parser",
     ExitCode.MODEL,
     "The operator list takes the node, and CANN's ONNX parser refuses it. The parser is that of "
     "the release that --cann names.",
     "Follow the help line; `atc-py fix --for cann` writes nodes that the parser takes, "
     "where they exist.",
+    atc="E13010",
 )
 NO_CANN_ARITHMETIC = add_code(
-    3019,
-    "no-cann-arithmetic",
+    "ATC3019 no-cann-arithmetic",
     ExitCode.MODEL,
     "--semantics cann was given, but what CANN makes of this node cannot be computed: it "
     "depends on other nodes, on the process or on values known only at run time.",
@@ -175,8 +163,7 @@ NO_CANN_ARITHMETIC = add_code(
 
 
 UNSUPPORTED_FORM = add_code(
-    4001,
-    "unsupported-form",
+    "ATC4001 unsupported-form",
     ExitCode.MODEL,
     "A node uses an operator in a form that has no counterpart on the device: a rank, a "
     "mode, an optional output, or a value that is not constant.",
@@ -184,8 +171,7 @@ UNSUPPORTED_FORM = add_code(
     "export the model with the value as a constant.",
 )
 DTYPE_NOT_LISTED = add_code(
-    4002,
-    "dtype-not-listed",
+    "ATC4002 dtype-not-listed",
     ExitCode.MODEL,
     "A tensor has a dtype that is not listed for the operator, and the precision mode "
     "cannot convert it to one that is.",
@@ -193,114 +179,100 @@ DTYPE_NOT_LISTED = add_code(
     "--precision-mode.",
 )
 RANK_NOT_LISTED = add_code(
-    4003,
-    "rank-not-listed",
+    "ATC4003 rank-not-listed",
     ExitCode.MODEL,
     "A tensor has more or fewer dimensions than the operator list allows.",
     "Reshape the tensor before the node, and the node's result after it.",
 )
 DIM_OUT_OF_RANGE = add_code(
-    4004,
-    "dim-out-of-range",
+    "ATC4004 dim-out-of-range",
     ExitCode.MODEL,
     "A dim or a number of elements is outside the range that the operator list allows.",
     "Change the input's size, or split the tensor into parts that fit.",
 )
 SHAPES_DISAGREE = add_code(
-    4005,
-    "shapes-disagree",
+    "ATC4005 shapes-disagree",
     ExitCode.MODEL,
     "Tensors or attributes of a node do not match each other as the operator list requires.",
     "Change one of the two tensors or attributes that the message names. Where a line `fixed by` "
     "follows, `atc-py fix` does so.",
 )
 VALUE_NOT_CONSTANT = add_code(
-    4006,
-    "value-not-constant",
+    "ATC4006 value-not-constant",
     ExitCode.MODEL,
     "An input must be known when the model is compiled, but it is computed or fed at run time.",
     "Export the model with this value as a constant, or simplify the nodes that compute it so "
     "that constant folding can determine it.",
 )
 VALUE_OUT_OF_RANGE = add_code(
-    4007,
-    "value-out-of-range",
+    "ATC4007 value-out-of-range",
     ExitCode.MODEL,
     "A constant input has a value that the operator list does not allow.",
     "Change the value to one in the given range where the model is built.",
 )
 ATTR_NOT_SUPPORTED = add_code(
-    4008,
-    "attr-not-supported",
+    "ATC4008 attr-not-supported",
     ExitCode.MODEL,
     "A node sets an attribute that the operator list marks as not supported yet.",
     "Leave the attribute at its default, or express its effect with other operators. Where a line "
     "`fixed by` follows, `atc-py fix` does so.",
 )
 OPERAND_NOT_SUPPORTED = add_code(
-    4009,
-    "operand-not-supported",
+    "ATC4009 operand-not-supported",
     ExitCode.MODEL,
     "A node uses an input or output that the operator list marks as not supported yet.",
     "Omit it, or express its effect with other operators. Where a line `fixed by` follows, "
     "`atc-py fix` does so.",
 )
 ATTR_MISSING = add_code(
-    4010,
-    "attr-missing",
+    "ATC4010 attr-missing",
     ExitCode.MODEL,
     "A node does not set an attribute that the operator list requires.",
     "Set the attribute where the model is built.",
 )
 OPERAND_MISSING = add_code(
-    4011,
-    "operand-missing",
+    "ATC4011 operand-missing",
     ExitCode.MODEL,
     "A node lacks an input that the operator list requires.",
     "Connect the input where the model is built.",
 )
 ATTR_OUT_OF_RANGE = add_code(
-    4012,
-    "attr-out-of-range",
+    "ATC4012 attr-out-of-range",
     ExitCode.MODEL,
     "An attribute's value is outside the range that the operator list allows.",
     "Change the value to one in the given range, or run this node on the host. Where a "
     "line `fixed by` follows, `atc-py fix` writes the node in another form.",
 )
 BAD_NODE = add_code(
-    4013,
-    "bad-node",
+    "ATC4013 bad-node",
     ExitCode.MODEL,
     "A node's attributes, inputs or shapes contradict each other or ONNX's definition.",
     "Compare the numbers in the message. Most often an input is smaller than the window of the "
     "layer, or the model was exported for another input size: give larger dims with "
     "--input-shape, or export it again.",
+    atc="E89999",
 )
 ATTR_NOT_LISTED = add_code(
-    4014,
-    "attr-not-listed",
+    "ATC4014 attr-not-listed",
     ExitCode.MODEL,
     "A node sets an attribute that is not listed for the operator.",
     "Omit the attribute; `atc-py ops show OPERATOR` prints the listed ones.",
 )
 OPERAND_NOT_LISTED = add_code(
-    4015,
-    "operand-not-listed",
+    "ATC4015 operand-not-listed",
     ExitCode.MODEL,
     "A node has more inputs than the operator list allows.",
     "Omit the input; `atc-py ops show OPERATOR` prints the listed ones.",
 )
 NO_KERNEL = add_code(
-    4020,
-    "no-kernel-for-dtype",
+    "ATC4020 no-kernel-for-dtype",
     ExitCode.MODEL,
     "This SoC has no kernel for the operator with the dtypes that the precision mode requires. "
     "Neither its AI Core nor its AI CPU has one.",
     "Choose --precision-mode force_fp16, or a SoC whose cube unit computes in float32.",
 )
 GEARS_NOT_PADDED = add_code(
-    4080,
-    "gears-not-padded",
+    "ATC4080 gears-not-padded",
     ExitCode.DONE,
     "Data of a size between gears cannot be padded to the next gear. As a test, the "
     "original ran on such data, and on the same data padded to the next gear in different "
@@ -312,8 +284,7 @@ GEARS_NOT_PADDED = add_code(
     Severity.WARNING,
 )
 SIZE_BETWEEN_GEARS = add_code(
-    4081,
-    "size-between-gears",
+    "ATC4081 size-between-gears",
     ExitCode.USAGE,
     "Data have a size between gears, and padding to the next gear is not known to be "
     "harmless. Nothing is computed.",
@@ -321,8 +292,7 @@ SIZE_BETWEEN_GEARS = add_code(
     "export it with a mask for padding.",
 )
 MEMORY_TOO_SMALL = add_code(
-    4090,
-    "device-memory-too-small",
+    "ATC4090 device-memory-too-small",
     ExitCode.DONE,
     "The model needs more device memory than the SoC has: weights, inputs and outputs, "
     "intermediate results and workspace together. It is converted, but a board cannot load "

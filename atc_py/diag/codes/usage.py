@@ -3,15 +3,13 @@
 from atc_py.diag.diagnostic import ExitCode, Severity, add_code
 
 NO_DISTRIBUTED = add_code(
-    1090,
-    "distributed-missing",
+    "ATC1090 distributed-missing",
     ExitCode.USAGE,
     "--dask was given and `distributed`, which speaks to Dask clusters, is not installed.",
     'Install it with `pip install "atc-py[dask]"`, or use processes of this machine with --jobs.',
 )
 CLUSTER_FAILED = add_code(
-    7070,
-    "cluster-failed",
+    "ATC7070 cluster-failed",
     ExitCode.DEVICE,
     "The scheduler of the Dask cluster does not answer, has no workers, or the "
     "connection to it was lost.",
@@ -19,24 +17,21 @@ CLUSTER_FAILED = add_code(
     "was finished is kept.",
 )
 WORKER_VERSION = add_code(
-    7071,
-    "worker-version",
+    "ATC7071 worker-version",
     ExitCode.DEVICE,
     "A worker of the Dask cluster has another version of atc-py, or none. Its results could "
     "differ, so no task was given to it.",
     "Install the version of this machine on every worker, and start the workers again.",
 )
 TASK_FAILED = add_code(
-    7072,
-    "task-failed",
+    "ATC7072 task-failed",
     ExitCode.DEVICE,
     "A task in a process of its own failed: it crashed, exceeded its time limit, or took "
     "more memory than it is allowed.",
     "Give it more time or memory; if it crashes every time, report the model.",
 )
 DUPLICATE_MODEL = add_code(
-    1091,
-    "duplicate-model",
+    "ATC1091 duplicate-model",
     ExitCode.USAGE,
     "Two models of a sweep have the same name, so their rows and reports would be mixed "
     "up. The name is that of the file, or its path within the given folder, without the "
@@ -44,16 +39,14 @@ DUPLICATE_MODEL = add_code(
     "Name each file once; for files with the same name give the folder above them.",
 )
 NO_PYARROW = add_code(
-    1092,
-    "pyarrow-missing",
+    "ATC1092 pyarrow-missing",
     ExitCode.USAGE,
     "--parquet was given and `pyarrow`, which writes such files, is not installed.",
     'Install it with `pip install "atc-py[parquet]"`, or leave --parquet out: the CSV file has the '
     "same columns.",
 )
 ROW_FAILED = add_code(
-    7073,
-    "sweep-row-failed",
+    "ATC7073 sweep-row-failed",
     ExitCode.DEVICE,
     "A row of a sweep failed: it crashed, exceeded --seconds, took more memory than "
     "--max-memory, or hit a bug. The row says which, and the others are complete.",
@@ -62,16 +55,14 @@ ROW_FAILED = add_code(
 
 
 PROGRAM_NOT_STARTED = add_code(
-    7060,
-    "program-not-started",
+    "ATC7060 program-not-started",
     ExitCode.USAGE,
     "`atc-py exec` could not start the program. There is no file of that name, or the system does "
     "not execute it.",
     "Give the command as a shell would, such as `atc-py exec -- python evaluate.py`.",
 )
 SESSION_IN_ONNXRUNTIME = add_code(
-    7061,
-    "session-in-onnxruntime",
+    "ATC7061 session-in-onnxruntime",
     ExitCode.DONE,
     "A session of a program under `atc-py exec` ran in onnxruntime. The model cannot be compiled, "
     "or not for these shapes. The message has the codes of the findings; the report has all of "
@@ -80,8 +71,7 @@ SESSION_IN_ONNXRUNTIME = add_code(
     Severity.WARNING,
 )
 NO_SESSION_SEEN = add_code(
-    7062,
-    "no-session-seen",
+    "ATC7062 no-session-seen",
     ExitCode.DONE,
     "The program under `atc-py exec` ended without creating an onnxruntime session. Python "
     "options that ignore the environment (-I, -E) or leave out the module site (-S) keep "
@@ -90,8 +80,7 @@ NO_SESSION_SEEN = add_code(
     Severity.WARNING,
 )
 PROGRAM_LACKS_LIBRARIES = add_code(
-    7063,
-    "program-lacks-libraries",
+    "ATC7063 program-lacks-libraries",
     ExitCode.USAGE,
     "The Python that runs the program cannot load atc-py. It is older than 3.10, lacks a library "
     "that atc-py needs or has one that is too old, or has another atc_py. Its sessions ran in "
@@ -101,8 +90,7 @@ PROGRAM_LACKS_LIBRARIES = add_code(
     Severity.WARNING,
 )
 NO_ONNXRUNTIME_IN_PROGRAM = add_code(
-    7064,
-    "no-onnxruntime-in-program",
+    "ATC7064 no-onnxruntime-in-program",
     ExitCode.DONE,
     "The program under `atc-py exec` imports onnxruntime, which its environment does not have.",
     "Install onnxruntime there; the extra `atc-py[ort]` has it.",
@@ -111,15 +99,14 @@ NO_ONNXRUNTIME_IN_PROGRAM = add_code(
 
 
 BAD_OPTION = add_code(
-    1001,
-    "bad-option-value",
+    "ATC1001 bad-option-value",
     ExitCode.USAGE,
     "An option or argument has a value that atc-py does not know or cannot read.",
     "Compare the value with the ones that the message lists; `atc-py COMMAND --help` shows all.",
+    atc="E10001",
 )
 BAD_INPUT_SHAPE = add_code(
-    1002,
-    "bad-input-shape",
+    "ATC1002 bad-input-shape",
     ExitCode.USAGE,
     "The value of --input-shape cannot be read, or its shapes do not fit the model. It is "
     "not of the form `name:1,3,224,224;other:...`, names an input that the model does not "
@@ -127,75 +114,70 @@ BAD_INPUT_SHAPE = add_code(
     "layers do not accept, such as 321 where a network divides by 32.",
     "Write one `name:dims` per input, joined by `;`, and quote the whole for the shell. For dims "
     "that do not fit, the message names the nearest ones that do.",
+    atc="E10002",
 )
 UNKNOWN_SOC = add_code(
-    1003,
-    "unknown-soc",
+    "ATC1003 unknown-soc",
     ExitCode.USAGE,
     "The SoC table has no row with the name given by --soc.",
     "Use `sim` for the generic device, or one of the names that the message lists.",
+    atc="E10001",
 )
 UNKNOWN_PASS = add_code(
-    1004,
-    "unknown-pass",
+    "ATC1004 unknown-pass",
     ExitCode.USAGE,
     "An option names a pass that atc-py does not have.",
     "`atc-py convert --passes` lists the passes by name.",
 )
 REQUIRED_PASS = add_code(
-    1005,
-    "pass-is-required",
+    "ATC1005 pass-is-required",
     ExitCode.USAGE,
     "An option switches off a pass that every compilation needs.",
     "Only passes marked optional in `atc-py convert --passes` can be switched off.",
 )
 MISSING_RUN_INPUT = add_code(
-    1006,
-    "run-input-missing",
+    "ATC1006 run-input-missing",
     ExitCode.USAGE,
     "No data was given for an input of the offline model.",
     "Give `--input name=file` for every input, or `--seed SEED` to fill the rest.",
 )
 BAD_RUN_INPUT = add_code(
-    1007,
-    "run-input-mismatch",
+    "ATC1007 run-input-mismatch",
     ExitCode.USAGE,
     "Data given for an input does not match it: the name, shape, dtype or number of bytes differs.",
     "`atc-py info MODEL.om` shows the names, shapes and dtypes that the model accepts.",
 )
 UNKNOWN_NAME = add_code(
-    1008,
-    "unknown-name",
+    "ATC1008 unknown-name",
     ExitCode.USAGE,
     "The command names an operator or a diagnostic code that atc-py does not have.",
     "`atc-py ops list` lists the operators, and `atc-py explain` the codes.",
 )
 OPTIONS_EXCLUDE = add_code(
-    1020,
-    "options-exclude-each-other",
+    "ATC1020 options-exclude-each-other",
     ExitCode.USAGE,
     "Two options were given that exclude each other.",
     "Give one of the two that the message names.",
+    atc="E10047",
 )
 NO_BFLOAT16 = add_code(
-    1021,
-    "soc-lacks-bfloat16",
+    "ATC1021 soc-lacks-bfloat16",
     ExitCode.USAGE,
     "The precision mode computes in bfloat16, which the SoC does not support.",
     "Give --soc the name of a SoC that has bfloat16 (docs/target.md lists them), or choose a "
     "float16 mode.",
+    atc="E10001",
 )
 NOT_IN_MODEL = add_code(
-    1022,
-    "name-not-in-model",
+    "ATC1022 name-not-in-model",
     ExitCode.USAGE,
     "An option, or a file that it names, refers to a node, operator, input or output that "
     "the model or the target does not have.",
     "Compare the name with the nearest ones in the message; nodes have the names of the ONNX file.",
+    atc="E10016",
 )
 NOT_TRUSTED = add_code(
-    1023,
-    "kernels-not-trusted",
+    "ATC1023 kernels-not-trusted",
     ExitCode.USAGE,
     "The command would build and run the kernels of an offline model on this machine. They "
     "are C++ code from the file, which can do everything that you can.",
@@ -203,8 +185,7 @@ NOT_TRUSTED = add_code(
     "from atc-py's own templates.",
 )
 ARRAY_OF_OTHER_NAME = add_code(
-    1030,
-    "array-of-other-name",
+    "ATC1030 array-of-other-name",
     ExitCode.DONE,
     "An .npz file was given without a name, and its only array has a different name than "
     "the input or expected output. The array was used anyway.",
@@ -213,8 +194,7 @@ ARRAY_OF_OTHER_NAME = add_code(
     Severity.WARNING,
 )
 INPUT_NOT_FINITE = add_code(
-    1031,
-    "input-not-finite",
+    "ATC1031 input-not-finite",
     ExitCode.DONE,
     "Data given for an input contains NaN or infinities. The model runs on it; the outputs are "
     "most likely NaN or infinite for that reason alone.",
@@ -223,8 +203,7 @@ INPUT_NOT_FINITE = add_code(
     Severity.WARNING,
 )
 SESSION_UNSUPPORTED = add_code(
-    1040,
-    "session-unsupported",
+    "ATC1040 session-unsupported",
     ExitCode.USAGE,
     "A program asked an `InferenceSession` for something that onnxruntime has and the "
     "device does not: a library of custom operators, replaced initializers, a model in "
@@ -233,8 +212,7 @@ SESSION_UNSUPPORTED = add_code(
     "Leave the option out, or run this model in onnxruntime itself.",
 )
 SESSION_OPTION_WITHOUT_EFFECT = add_code(
-    1041,
-    "session-option-without-effect",
+    "ATC1041 session-option-without-effect",
     ExitCode.DONE,
     "A program gave an `InferenceSession` an execution provider or an option that has no effect "
     "there. In onnxruntime it would change numbers or write a file.",
@@ -242,8 +220,7 @@ SESSION_OPTION_WITHOUT_EFFECT = add_code(
     Severity.WARNING,
 )
 NOT_MODELED = add_code(
-    1060,
-    "not-modeled",
+    "ATC1060 not-modeled",
     ExitCode.USAGE,
     "A command line of atc asks for something that atc-py does not model and that would "
     "change results or files: a framework other than ONNX, a mode for other devices, a "
@@ -251,8 +228,7 @@ NOT_MODELED = add_code(
     "Follow the message instead; docs/from-atc.md lists how each option of atc is treated.",
 )
 OPTION_WITHOUT_EFFECT = add_code(
-    1061,
-    "option-without-effect",
+    "ATC1061 option-without-effect",
     ExitCode.DONE,
     "A command line of atc has options that have no meaning in atc-py: logs, caches, "
     "tuning, clusters. They change no result and are ignored.",
@@ -260,8 +236,7 @@ OPTION_WITHOUT_EFFECT = add_code(
     Severity.WARNING,
 )
 GEAR_NOT_COMPILED = add_code(
-    1050,
-    "gear-not-compiled",
+    "ATC1050 gear-not-compiled",
     ExitCode.DONE,
     "One of several gears does not compile, for the reasons that the other findings give. An "
     "offline model holds all gears that were listed or is not written.",
@@ -269,8 +244,7 @@ GEAR_NOT_COMPILED = add_code(
     Severity.NOTE,
 )
 NO_SUCH_GEAR = add_code(
-    1051,
-    "no-such-gear",
+    "ATC1051 no-such-gear",
     ExitCode.USAGE,
     "The model has several gears, and the shapes of the data, or the chosen ones, match "
     "none of them. A gear is one shape of the list that the model was converted for. As on "
@@ -279,8 +253,7 @@ NO_SUCH_GEAR = add_code(
     "the gear that is needed.",
 )
 OPEN_DIMS_NOT_COMPILED = add_code(
-    1052,
-    "open-dims-not-compiled",
+    "ATC1052 open-dims-not-compiled",
     ExitCode.DONE,
     "--input-shape leaves dims to each run, with a range such as 1~8 or with -1, but nodes "
     "of the model need them fixed; convolutions, for instance, do.",
@@ -289,8 +262,7 @@ OPEN_DIMS_NOT_COMPILED = add_code(
     Severity.NOTE,
 )
 BAD_CONFIG = add_code(
-    1080,
-    "bad-config-file",
+    "ATC1080 bad-config-file",
     ExitCode.USAGE,
     "The configuration file is not TOML, or has an entry that atc-py does not know. The file is "
     "atc-py.toml, or the table [tool.atc-py] of pyproject.toml; its entries are commands, options "
@@ -299,8 +271,7 @@ BAD_CONFIG = add_code(
     "of a command with the values in effect.",
 )
 KIT_IN_USE = add_code(
-    1093,
-    "kit-in-use",
+    "ATC1093 kit-in-use",
     ExitCode.USAGE,
     "The folder for a kit holds something else, or a kit that already has results. A new "
     "kit replaces only an earlier one that was not run.",

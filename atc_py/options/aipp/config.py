@@ -55,15 +55,12 @@ class AippConfig:
         return row.default
 
     def integer(self, name: str) -> int:
-        """The value of a field of whole numbers."""
         return int(self[name])
 
     def number(self, name: str) -> float:
-        """The value of a field of numbers."""
         return float(self[name])
 
     def switch(self, name: str) -> bool:
-        """The value of a field that is true or false."""
         return bool(self[name])
 
     def place_of(self, name: str | None = None) -> Place:
@@ -90,14 +87,6 @@ class AippConfig:
 
 
 def config_of_fields(file: str, place: TextPlace, fields: Iterable[TextField]) -> AippConfig:
-    """The configuration that a message's fields make.
-
-    Raises:
-        TextFormatError: for unknown fields, values of another type, and fields given twice that
-            the grammar takes once.
-        AtcError: BAD_AIPP for lists of more than one value, and for fields given twice that the
-            grammar takes as a list.
-    """
     given: dict[str, GivenField] = {}
     twice: list[str] = []
     for field in fields:
@@ -139,7 +128,6 @@ def config_of_fields(file: str, place: TextPlace, fields: Iterable[TextField]) -
 
 
 def unknown_field(name: str, place: TextPlace) -> TextFormatError:
-    """Build the error for a name that no field has."""
     near = nearest(name, (row.name for row in AIPP_FIELDS), 1)
     hint = Text("; did you mean {near}?", near=repr(near[0])) if near else ""
     shown = name if len(name) <= 40 else f"{name[:40]}..."  # noqa: PLR2004  (for the eye)
@@ -148,11 +136,6 @@ def unknown_field(name: str, place: TextPlace) -> TextFormatError:
 
 
 def typed_value(row: AippField, value: TextValue) -> AippValue:
-    """A value as the field's type.
-
-    Raises:
-        TextFormatError: it is not of that type.
-    """
     typed = None
     if value.is_string == (row.kind is FieldKind.STRING):
         typed = _READERS[row.kind](value.text)

@@ -70,7 +70,6 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
 
 
 def file_doubts(file: AippFile) -> list[Diagnostic]:
-    """The warning for a file without configurations."""
     if file.configs:
         return []
     message = Text("{path} has no `aipp_op`, so all inputs stay as they are", path=file.path)

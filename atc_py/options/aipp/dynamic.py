@@ -133,9 +133,6 @@ def parse_ini(path: str, text: str) -> AippConfig:
 
     Keys are the fields of the configuration file, switches are 0 or 1. A key may be repeated with
     the same value, as a published example does.
-
-    Raises:
-        AtcError: BAD_AIPP with the line and the key.
     """
     begin: TextPlace | None = None
     given: dict[str, GivenField] = {}
@@ -327,11 +324,6 @@ def checked_pictures(
         network: the input; its batch is the number of pictures.
         most: `max_src_image_size` of the model.
         file: path of the file that they come from, for messages.
-
-    Raises:
-        AtcError: BAD_AIPP for another number of pictures than the batch, a format or geometry that
-            the SoC does not take, sizes that are not the network's, and pictures that have more
-            than `most` bytes together.
     """
     batch = network.shape[network.layout.index("N")]
     if len(pictures) != batch:

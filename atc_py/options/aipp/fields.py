@@ -246,5 +246,4 @@ def channel_fields(prefix: str) -> tuple[str, ...]:
 
 
 def find_field(name: str) -> AippField | None:
-    """The row called `name`, or None."""
     return _BY_NAME.get(name)

@@ -68,11 +68,7 @@ def decoded(data: bytes) -> str:
 
 
 def parse_aipp(path: str, text: str) -> AippFile:
-    """The configurations of a text; values have their types, but are not checked.
-
-    Raises:
-        AtcError: BAD_AIPP with E13005 for faults of grammar; with E10052 for repeated fields.
-    """
+    """The configurations of a text; values have their types, but are not checked."""
     try:
         configs = [_one_config(path, field) for field in read_fields(text)]
     except TextFormatError as error:

@@ -30,7 +30,6 @@ class NetworkInput:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Height and width."""
         at = self.layout.index("H")
         return self.shape[at], self.shape[at + 1]
 

@@ -29,7 +29,6 @@ class ImageFormat:
         return self.half_rows * height // 2, width, self.columns
 
     def byte_count(self, height: int, width: int) -> int:
-        """The bytes of one picture."""
         rows, columns, depth = self.input_shape(height, width)
         return rows * columns * depth
 
@@ -75,11 +74,6 @@ _BY_NAME = {row.name: row for row in IMAGE_FORMATS}
 
 
 def image_format(name: str) -> ImageFormat:
-    """The format called `name`.
-
-    Raises:
-        AtcError: BAD_AIPP where it is not modeled.
-    """
     row = _BY_NAME.get(name)
     if row is None:
         raise BAD_AIPP.error(

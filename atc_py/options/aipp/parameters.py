@@ -5,10 +5,12 @@ are not looked at as read. Fields for what the SoCs here do not have, resizing a
 be 0. A border has the value 0: the buffer has no place for another.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from struct import Struct
 from struct import error as struct_error
+from typing import Any
 
 from atc_py.diag import BAD_AIPP, AtcError, Place
 from atc_py.options.aipp.image_formats import IMAGE_FORMATS, image_format
@@ -16,7 +18,7 @@ from atc_py.options.aipp.settings import AippSettings
 from atc_py.text import Text
 
 _HEADER = Struct("<B4b3x2i9h6x3B3B18x")
-_BATCH = Struct("<4b4x2i2i4i4i4h4e4e16x")
+_BATCH = Struct("<4b4x2i2i16x4i4h4e4e16x")
 HEADER_BYTES, BATCH_BYTES = _HEADER.size, _BATCH.size
 COUNT_AT = 4
 """Offset of the number of pictures, a signed byte."""
@@ -25,20 +27,49 @@ MOST_PICTURES = 127
 """Pictures of a run: their number is a signed byte."""
 
 _LARGEST_FLOAT16 = 65504.0
-_SHARED = (
-    "input_format",
-    "csc_switch",
-    "rbuv_swap_switch",
-    "ax_swap_switch",
-    "src_image_size_w",
-    "src_image_size_h",
-    "matrix",
-    "output_bias",
-    "input_bias",
-)
+_SWITCHES = ("csc_switch", "rbuv_swap_switch", "ax_swap_switch")
+_IN_HEADER = {
+    "src_image_size_w": 1,
+    "src_image_size_h": 1,
+    "matrix": 9,
+    "output_bias": 3,
+    "input_bias": 3,
+}
+"""Settings of the header after its switches, in its order, with how many numbers each has."""
+
+_SHARED = ("input_format", *_SWITCHES, *_IN_HEADER)
 """Settings of the header, which all pictures of a run have in common."""
 
+_OF_PICTURE = {
+    "load_start_pos_w": 1,
+    "load_start_pos_h": 1,
+    "crop_size_w": 1,
+    "crop_size_h": 1,
+    "top_padding_size": 1,
+    "bottom_padding_size": 1,
+    "left_padding_size": 1,
+    "right_padding_size": 1,
+    "mean_chn": 4,
+    "min_chn": 4,
+    "var_reci_chn": 4,
+}
+"""The same of what each picture has of its own."""
+
 _BY_CODE = {row.buffer_code: row.name for row in IMAGE_FORMATS if row.buffer_code is not None}
+
+
+def _numbers(settings: AippSettings, counts: Mapping[str, int]) -> Iterator[float]:
+    for name, count in counts.items():
+        value = getattr(settings, name)
+        yield from [value] if count == 1 else value
+
+
+def _named(numbers: Iterable[float], counts: Mapping[str, int]) -> dict[str, Any]:
+    rest = iter(numbers)
+    return {
+        name: next(rest) if count == 1 else tuple(islice(rest, count))
+        for name, count in counts.items()
+    }
 
 
 def _check_shared(pictures: Sequence[AippSettings]) -> None:
@@ -61,12 +92,7 @@ def _check_shared(pictures: Sequence[AippSettings]) -> None:
 
 
 def parameter_bytes(pictures: Sequence[AippSettings]) -> bytes:
-    """The buffer for the settings of a run's pictures, one entry a picture.
-
-    Raises:
-        AtcError: BAD_AIPP for no pictures or more than 127, settings of the header in which they
-            differ, a format that has no number, a border's value, and numbers without room.
-    """
+    """The buffer for the settings of a run's pictures, one entry a picture."""
     if not 1 <= len(pictures) <= MOST_PICTURES:
         raise _refusal(
             Text(
@@ -88,18 +114,8 @@ def parameter_bytes(pictures: Sequence[AippSettings]) -> bytes:
             ),
             "input_format",
         )
-    switches = first.csc_switch, first.rbuv_swap_switch, first.ax_swap_switch
-    sizes = first.src_image_size_w, first.src_image_size_h
-    header = _pack(
-        _HEADER,
-        code,
-        *switches,
-        len(pictures),
-        *sizes,
-        *first.matrix,
-        *first.output_bias,
-        *first.input_bias,
-    )
+    switches = (getattr(first, name) for name in _SWITCHES)
+    header = _pack(_HEADER, code, *switches, len(pictures), *_numbers(first, _IN_HEADER))
     return header + b"".join(map(_picture_bytes, pictures))
 
 
@@ -130,25 +146,8 @@ def _picture_bytes(settings: AippSettings) -> bytes:
                     ),
                     name,
                 )
-    return _pack(
-        _BATCH,
-        settings.crop,
-        0,
-        settings.padding,
-        0,
-        settings.load_start_pos_w,
-        settings.load_start_pos_h,
-        settings.crop_size_w,
-        settings.crop_size_h,
-        *(0, 0, 0, 0),
-        settings.top_padding_size,
-        settings.bottom_padding_size,
-        settings.left_padding_size,
-        settings.right_padding_size,
-        *settings.mean_chn,
-        *settings.min_chn,
-        *settings.var_reci_chn,
-    )
+    switches = settings.crop, 0, settings.padding, 0
+    return _pack(_BATCH, *switches, *_numbers(settings, _OF_PICTURE))
 
 
 def settings_of_bytes(data: bytes, file: str | None = None) -> tuple[AippSettings, ...]:
@@ -158,10 +157,6 @@ def settings_of_bytes(data: bytes, file: str | None = None) -> tuple[AippSetting
     was made of; the results of AIPP do not, as it computes with float16.
 
     `file` is the path of the buffer, for messages.
-
-    Raises:
-        AtcError: BAD_AIPP for another number of bytes than its number of pictures needs, an
-            unknown format, and switches for what is not there.
     """
     if len(data) < HEADER_BYTES:
         raise _refusal(
@@ -172,7 +167,7 @@ def settings_of_bytes(data: bytes, file: str | None = None) -> tuple[AippSetting
             ),
             file=file,
         )
-    code, csc, swap, ax_swap, count, *values = _HEADER.unpack_from(data)
+    code, csc, swap, ax_swap, count, *numbers = _HEADER.unpack_from(data)
     _check_count(data, count, file)
     if code not in _BY_CODE:
         known = ", ".join(f"{each} {name}" for each, name in _BY_CODE.items())
@@ -185,14 +180,8 @@ def settings_of_bytes(data: bytes, file: str | None = None) -> tuple[AippSetting
     shared = AippSettings(
         aipp_mode="dynamic",
         input_format=_BY_CODE[code],
-        src_image_size_w=values[0],
-        src_image_size_h=values[1],
-        csc_switch=bool(csc),
-        rbuv_swap_switch=bool(swap),
-        ax_swap_switch=bool(ax_swap),
-        matrix=tuple(values[2:11]),
-        output_bias=tuple(values[11:14]),
-        input_bias=tuple(values[14:17]),
+        **dict(zip(_SWITCHES, map(bool, (csc, swap, ax_swap)), strict=True)),
+        **_named(numbers, _IN_HEADER),
     )
     starts = range(HEADER_BYTES, len(data), BATCH_BYTES)
     return tuple(_picture_settings(shared, data, start, file) for start in starts)
@@ -218,7 +207,7 @@ def _check_count(data: bytes, count: int, file: str | None) -> None:
 def _picture_settings(
     shared: AippSettings, data: bytes, start: int, file: str | None
 ) -> AippSettings:
-    crop, resize, padding, rotation, *values = _BATCH.unpack_from(data, start)
+    crop, resize, padding, rotation, *numbers = _BATCH.unpack_from(data, start)
     if resize or rotation:
         name = "scfSwitch" if resize else "rotateSwitch"
         raise _refusal(
@@ -236,22 +225,8 @@ def _picture_settings(
             "paddingSwitch",
             file,
         )
-    return replace(
-        shared,
-        crop=bool(crop),
-        load_start_pos_w=values[0],
-        load_start_pos_h=values[1],
-        crop_size_w=values[2],
-        crop_size_h=values[3],
-        padding=bool(padding),
-        top_padding_size=values[8],
-        bottom_padding_size=values[9],
-        left_padding_size=values[10],
-        right_padding_size=values[11],
-        mean_chn=tuple(values[12:16]),
-        min_chn=tuple(values[16:20]),
-        var_reci_chn=tuple(values[20:24]),
-    )
+    own = _named(numbers, _OF_PICTURE)
+    return replace(shared, crop=bool(crop), padding=bool(padding), **own)
 
 
 def _refusal(message: Text, field: str | None = None, file: str | None = None) -> AtcError:

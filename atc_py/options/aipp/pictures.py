@@ -30,7 +30,6 @@ class ColorStandard(Enum):
     BT709_NARROW = ("BT.709 narrow", 0.2126, 0.0722, True)
 
     def __init__(self, label: str, red: float, blue: float, narrow: bool) -> None:
-        """Keep the numbers."""
         self.label = label
         self.red = red
         self.blue = blue
@@ -218,11 +217,7 @@ def _read_array(path: Path) -> NDArray[np.uint8]:
 
 
 def resized(rgb: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
-    """Pixels at another height and width: Pillow's bilinear filter.
-
-    Raises:
-        AtcError: NO_PILLOW.
-    """
+    """Pixels at another height and width: Pillow's bilinear filter."""
     try:
         from PIL import Image
     except ImportError:
@@ -304,9 +299,6 @@ def joined_pictures(
         pictures: each as `picture_input` gives it.
         settings: those of the node. Of dynamic AIPP, the input has `max_src_image_size` bytes, and
             those after the pictures are 0.
-
-    Raises:
-        ValueError: the pictures have more bytes than the input.
     """
     shape = source_shape(settings, len(pictures))
     data = np.concatenate([picture.reshape(-1) for picture in pictures])

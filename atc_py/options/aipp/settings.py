@@ -106,7 +106,6 @@ class AippSettings:
 
     @property
     def is_dynamic(self) -> bool:
-        """True if the settings come with each run."""
         return self.aipp_mode == "dynamic"
 
     @property
@@ -120,7 +119,6 @@ class AippSettings:
 
     @property
     def output_size(self) -> tuple[int, int]:
-        """Height and width of the tensor."""
         window = self.window
         return (
             window.height + self.top_padding_size + self.bottom_padding_size,
@@ -141,7 +139,6 @@ class AippSettings:
 
     @property
     def channels(self) -> int:
-        """Channels of the tensor: 1 or 3."""
         return 1 if self.is_gray else 3
 
     def attributes(self) -> dict[str, AippAttribute]:
@@ -180,6 +177,5 @@ def source_shape(settings: AippSettings, n: int) -> tuple[int, ...]:
 
 
 def source_bytes(settings: AippSettings, n: int) -> int:
-    """The bytes of `n` pictures of these settings."""
     row = image_format(settings.input_format)
     return n * row.byte_count(settings.src_image_size_h, settings.src_image_size_w)

@@ -150,7 +150,6 @@ class _Reader:
         return TextField(token.text, token.place, fields=self.fields(opening, depth + 1))
 
     def _with_values(self, name: _Token) -> TextField:
-        """The field whose value or list of values is next."""
         if not self._is_mark("["):
             return TextField(name.text, name.place, (self._value(),))
         self._take()

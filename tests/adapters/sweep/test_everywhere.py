@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from atc_py.adapters.sweep.grid import combinations_of, named_models
-from atc_py.adapters.sweep.inputs import SweepInputs, SweepOptions
+from atc_py.adapters.sweep.inputs import SweepInputs
 from atc_py.adapters.sweep.kept import KeptRows
-from atc_py.adapters.sweep.row import run_row
+from atc_py.adapters.sweep.row import SweepOptions, run_row
 from atc_py.adapters.sweep.run import run_sweep
 from atc_py.results.sweep import SweepVerdict
 from atc_py.system.cache_folders import cache_folder, op_specs_dir

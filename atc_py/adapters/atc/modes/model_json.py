@@ -37,7 +37,6 @@ def onnx_to_json(model: Path, options: CompileOptions | None = None) -> str:
     if options is None:
         return json_text(onnx_graph_json(model))
     from atc_py.ir import Engine
-    from atc_py.package.archive import weight_member
     from atc_py.package.describe import describe
     from atc_py.package.schema import PackageContents
     from atc_py.pipeline.lowered import lowered_graph
@@ -45,9 +44,8 @@ def onnx_to_json(model: Path, options: CompileOptions | None = None) -> str:
     graph = lowered_graph(model, options)
     for node in graph.nodes:  # a description has engines, which only passes choose
         node.engine = Engine.AICORE
-    members = {value: weight_member(i, value.name) for i, value in enumerate(graph.constants())}
     message = model_class()()
-    add_graph(message, describe(graph, PackageContents("", options.soc), members), graph.name)
+    add_graph(message, describe(graph, PackageContents("", options.soc)), graph.name)
     return json_text(message_json(message, enum_names=False))
 
 

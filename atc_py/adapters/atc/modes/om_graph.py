@@ -369,5 +369,4 @@ GE_DTYPE_NAMES: Mapping[DType, str] = {
 
 
 def format_number(name: str) -> int | None:
-    """The number of a format, None where it is not known."""
     return FORMAT_NUMBERS.get(name)

@@ -56,11 +56,6 @@ def _opened(om: Path) -> Iterator[HuaweiModel]:
 
 
 def real_om_json(om: Path, dropped: frozenset[str]) -> Json:
-    """The description in the file as JSON values.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL with E10041.
-    """
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
     from atc_py.package.ge.protobuf_classes import model_class

@@ -140,7 +140,6 @@ class _Reader:
         self._op = ""
 
     def operators(self) -> Iterator[SingleOp]:
-        """Yield the operators in order."""
         found = _read_json(self._path)
         if not isinstance(found, list):
             raise self._misshapen(Text("the file must hold a list of operators"))
