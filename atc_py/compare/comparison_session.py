@@ -191,9 +191,6 @@ class ComparisonSession:
         """At most `judging` samples, None for all, with the original's outputs.
 
         The original runs where it did not yet.
-
-        Raises:
-            AtcError: REFERENCE_FAILED; CANNOT_WRITE where the folder takes no more.
         """
         folder = Path(mkdtemp(dir=self._folder))
         positions = self._judging(judging)
@@ -355,11 +352,7 @@ class ComparisonSession:
                 yield pictures.drawn(feeds, self._given, self._seed + at)
 
     def _opened(self, samples: GivenSamples) -> Samples:
-        """The samples.
-
-        Raises:
-            AtcError: BAD_OPTION, NO_SAMPLES or BAD_SAMPLE; NoFittingSampleError.
-        """
+        """The samples."""
         if samples is None or isinstance(samples, int):
             roles = input_roles(self._reference, self._ports)
             return DrawnSamples(

@@ -51,9 +51,6 @@ def shapes_with_data(
             for random data that nobody asked for, which need dims.
         keywords: of the compilation; with gears or AIPP the dims are not those of the data.
         notes: takes a note on dims that are proposed.
-
-    Raises:
-        AtcError: what reading the data raises.
     """
     listed = inputs if isinstance(inputs, Mapping) else tuple(inputs)
     fed = bool(listed) or samples is not None

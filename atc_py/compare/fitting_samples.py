@@ -120,11 +120,7 @@ class FittingSamples:
             raise NoFittingSampleError(*error.diagnostics) from None
 
     def _refuse_rows(self, named: Sequence[tuple[str | None, Path]], inputs: SampleInputs) -> None:
-        """Refuse arrays for no input, and those that fit no list of shapes.
-
-        Raises:
-            AtcError: BAD_SAMPLE; faults of files.
-        """
+        """Refuse arrays for no input, and those that fit no list of shapes."""
         ports = self._open_ports(inputs.ports)
         pictures = {each.name for each in picture_inputs(inputs.description)}
         anywhere = tuple(

@@ -91,11 +91,7 @@ def fitting_samples(samples: GivenSamples, gears: Gears) -> GivenSamples:
 
 
 def refuse_if_none_fits(refusals: Sequence[Sequence[Diagnostic]]) -> None:
-    """Refuse samples that fit no gear at all, for the reasons of the first gear.
-
-    Raises:
-        AtcError: NO_SAMPLES or BAD_SAMPLE.
-    """
+    """Refuse samples that fit no gear at all, for the reasons of the first gear."""
     if refusals and all(own and own[0].code in {BAD_SAMPLE, NO_SAMPLES} for own in refusals):
         raise AtcError(*refusals[0])
 

@@ -21,9 +21,6 @@ def fitting_feeds(ports: Sequence[Port], roles: Mapping[str, Role], seed: int) -
     that of their sequence. Inputs with `mask` in their
     names are ones, then zeros from some place in the second half of the last axis on. Others are
     as `random_feeds` makes them.
-
-    Raises:
-        AtcError: MEMORY_LIMIT where they would take more than the limit.
     """
     require_feeds(ports)
     shapes = {port.name: port.shape for port in ports}

@@ -45,9 +45,6 @@ class ObservedDevice(Protocol):
             seen: positions of the tensors to show, the same in each run.
             observe: called with position and data of each of them that a node makes; 16-bit floats
                 come as float32.
-
-        Raises:
-            AtcError: what the device raises.
         """
         ...
 
@@ -63,9 +60,6 @@ def observed_device(
         name: one of `DEVICES`.
         package: the compiled model.
         kept: results that the simulator shares with other models; None for none.
-
-    Raises:
-        AtcError: BAD_OPTION for a device that does not show its results; what loading raises.
     """
     if name == DEVICES[0]:
         return _Simulated(package, kept)

@@ -48,9 +48,6 @@ class Recording:
             folder: where values go that do not fit in memory; it is made when it is needed, is this
                 recording's alone, and must outlive it.
             held_bytes: bytes of values that stay in memory.
-
-        Raises:
-            AtcError: REFERENCE_FAILED; CANNOT_WRITE where the folder takes no more.
         """
         self._values: dict[str, NDArray[Any]] = {}
         self._folder = folder
@@ -141,11 +138,7 @@ class TrialSamples:
             yield feeds, OutputRun(run, self._reference, self._originals(feeds))
 
     def stored(self) -> StoredSamples:
-        """Write the samples, too, so that other processes can read them.
-
-        Raises:
-            AtcError: CANNOT_WRITE.
-        """
+        """Write the samples, too, so that other processes can read them."""
         feeds = tuple(
             {
                 name: stored_array(array, self._folder / f"feeds{at}-{place}.bin")
@@ -219,11 +212,7 @@ class WatchedRun(ReferenceRun):
 
 
 def recorded_outputs(run: Original, outputs: Collection[str], start: Path) -> RecordedOutputs:
-    """Write the outputs of a run of the original to files whose names begin with `start`.
-
-    Raises:
-        AtcError: REFERENCE_FAILED; CANNOT_WRITE.
-    """
+    """Write the outputs of a run of the original to files whose names begin with `start`."""
     run.expect(dict.fromkeys(outputs, 1))
     found = {}
     for at, name in enumerate(outputs):

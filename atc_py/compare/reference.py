@@ -233,12 +233,7 @@ class ReferenceModel:
         return tuple(sorted(set(self._engines.values())))
 
     def run_piece(self, at: int, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Results of the piece at `at`; those that are not tensors are left out.
-
-        Raises:
-            AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs it,
-                MEMORY_LIMIT where its values take too much.
-        """
+        """Results of the piece at `at`; those that are not tensors are left out."""
         piece = self.pieces[at]
         if at not in self._parts:
             if len(piece.nodes) == 1 or not self.can_be_amended:
@@ -389,9 +384,5 @@ class ReferenceRun:
 
 
 def open_reference(path: Path) -> ReferenceModel:
-    """The ONNX model in the file at `path`, ready to run.
-
-    Raises:
-        AtcError: what `read_model` raises.
-    """
+    """The ONNX model in the file at `path`, ready to run."""
     return ReferenceModel(read_model(path, lenient=True))

@@ -80,9 +80,6 @@ def search(
         limit: most compilations.
         on_stage: called with a line of progress for each compilation: how many there were, of how
             many at most, and the smallest set so far.
-
-    Raises:
-        AtcError: what compiling and running raise for reasons other than missing kernels.
     """
     return _Search(trials, first, targets, limit, on_stage).suggestion()
 

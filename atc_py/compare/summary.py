@@ -76,9 +76,6 @@ def summaries_of(
     """A summary of a model, or one for each gear.
 
     `model` is an ONNX file or an offline model.
-
-    Raises:
-        AtcError: a file cannot be read, or an option has no meaning.
     """
     gears = options.gears
     if gears is None:
@@ -96,11 +93,7 @@ def summaries_of(
 
 
 def _with_samples_left_out(found: list[ModelSummary], samples: GivenSamples) -> list[ModelSummary]:
-    """Summaries of which the first one has the samples that fit no gear.
-
-    Raises:
-        AtcError: NO_SAMPLES or BAD_SAMPLE where no sample fits any gear.
-    """
+    """Summaries of which the first one has the samples that fit no gear."""
     if not isinstance(samples, FittingSamples):
         return found
     refuse_if_none_fits([each.not_compared for each in found])
@@ -122,9 +115,6 @@ def summary_of(
     """Summary of a model; refusals are part of it.
 
     `model` is an ONNX file or an offline model.
-
-    Raises:
-        AtcError: a file cannot be read, or an option has no meaning.
     """
     announce = on_stage or (lambda _stage: None)
     given = options.compiling.get("input_shape", "")

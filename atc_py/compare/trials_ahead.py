@@ -78,11 +78,7 @@ _searches: list[_Search] = []
 
 
 def run_trial(task: TrialTask) -> TrialAnswer:
-    """Compile, time and compare; the samples are read from files.
-
-    Raises:
-        AtcError: what running raises.
-    """
+    """Compile, time and compare; the samples are read from files."""
     if not (_searches and _searches[0].has(task)):
         _searches[:] = [_Search(task)]
     search = _searches[0]

@@ -66,11 +66,7 @@ class ArchiveWriter:
         self._end = 0
 
     def add(self, name: str, size: int, pieces: Iterable[bytes | memoryview]) -> OmMember:
-        """Add a member of `size` bytes; a piece may be freed when the next one is requested.
-
-        Raises:
-            ValueError: the name is unsafe or taken, or the pieces have another size together.
-        """
+        """Add a member of `size` bytes; a piece may be freed when the next one is requested."""
         if not is_safe_member(name) or name in self.members:
             raise ValueError(f"{name!r} cannot be a member's name, or is one already")
         digests = _Digests()
@@ -99,11 +95,7 @@ class ArchiveWriter:
         return member
 
     def add_bytes(self, name: str, data: bytes) -> OmMember:
-        """Add a member with `data`; for documents and texts.
-
-        Raises:
-            ValueError: the name is unsafe or taken.
-        """
+        """Add a member with `data`; for documents and texts."""
         return self.add(name, len(data), (data,))
 
     def take_back(self) -> None:

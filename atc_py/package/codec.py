@@ -55,11 +55,7 @@ def encode_report(report: Mapping[str, object]) -> bytes:
 
 
 def decode_description(data: bytes, file: str) -> OmModel | OmIndex:
-    """The description in `data`, the `model.json` of `file`; an index where it has gears.
-
-    Raises:
-        AtcError: NOT_OM, OM_VERSION, or OM_CONTENT where it does not follow the schema.
-    """
+    """The description in `data`, the `model.json` of `file`; an index where it has gears."""
     place = Place(file=file, field=MODEL)
     probe = _decode(data, _Probe, place)
     if probe.format != FORMAT:
@@ -93,11 +89,7 @@ def decode_description(data: bytes, file: str) -> OmModel | OmIndex:
 
 
 def decode_gear(data: bytes, file: str, member: str) -> OmModel:
-    """The description in `data`, the member with the graph of a gear.
-
-    Raises:
-        AtcError: OM_CONTENT where it does not follow the schema, or is of another format.
-    """
+    """The description in `data`, the member with the graph of a gear."""
     place = Place(file=file, field=member)
     model = _decoded_model(data, place)
     if (model.format, model.format_version) != (FORMAT, FORMAT_VERSION):
@@ -123,11 +115,7 @@ def _decoded_model(data: bytes, place: Place) -> OmModel:
 
 
 def decode_report(data: bytes, file: str, member: str = REPORT) -> dict[str, object]:
-    """The report in `data`, the `report.json` of `file`, or the one of a gear.
-
-    Raises:
-        AtcError: OM_CONTENT where it is not a JSON object, or is nested too deeply.
-    """
+    """The report in `data`, the `report.json` of `file`, or the one of a gear."""
     place = Place(file=file, field=member)
     report = _decode(data, dict[str, object], place)
     if is_deep(report):

@@ -40,11 +40,7 @@ from atc_py.text import Text
 
 
 def describe(graph: Graph, contents: PackageContents, members: Mapping[Value, str]) -> OmModel:
-    """The description of a typed graph, without digests; tensors as in `graph.values()`.
-
-    Raises:
-        ValueError: a node has no engine yet.
-    """
+    """The description of a typed graph, without digests; tensors as in `graph.values()`."""
     values = graph.values()
     number = {value: position for position, value in enumerate(values)}
     return OmModel(

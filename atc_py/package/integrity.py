@@ -38,11 +38,7 @@ _AT_ONCE = 1 << 26
 
 
 def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
-    """The members in the file's order, and the digest of the description.
-
-    Raises:
-        AtcError: NOT_OM for other files, OM_MEMBER for a damaged directory.
-    """
+    """The members in the file's order, and the digest of the description."""
     tail = data[-_TAIL:]
     if data[:4] == b"IMOD":
         raise _huawei_model(file)

@@ -34,11 +34,7 @@ class TensorFacts(msgspec.Struct, frozen=True):
 
     @property
     def shape(self) -> Shape:
-        """The dims, all of them known.
-
-        Raises:
-            OpenShapeError: one of them is open.
-        """
+        """The dims, all of them known."""
         return closed_shape(self.dims)
 
     @property
@@ -116,11 +112,7 @@ class NodeView(msgspec.Struct, frozen=True):
         return self.inputs[position] if position < len(self.inputs) else None
 
     def required(self, position: int) -> TensorFacts:
-        """Type of the input at `position`.
-
-        Raises:
-            NodeError: it is absent.
-        """
+        """Type of the input at `position`."""
         facts = self.input(position)
         if facts is None:
             raise self.fault(Text("input {position} is absent", position=position))
@@ -164,11 +156,7 @@ class NodeView(msgspec.Struct, frozen=True):
         return cast("DType", self.attributes[name])
 
     def integers(self, name: str, count: int | None = None) -> tuple[int, ...]:
-        """An attribute of type ints, `count` long where that is given.
-
-        Raises:
-            NodeError: it has another length.
-        """
+        """An attribute of type ints, `count` long where that is given."""
         values = cast("tuple[int, ...]", self.attributes[name])
         if count is not None and len(values) != count:
             text = Text("{name} must have {count} elements, found {found}")
@@ -180,11 +168,7 @@ class NodeView(msgspec.Struct, frozen=True):
         return cast("tuple[float, ...]", self.attributes[name])
 
     def expect(self, name: str, allowed: AttributeValue) -> None:
-        """Check that attribute `name` has the one value that the kernel implements.
-
-        Raises:
-            NodeError: it has another value.
-        """
+        """Check that attribute `name` has the one value that the kernel implements."""
         value = self.attributes[name]
         if value != allowed:
             text = Text("{name} must be {allowed} on this device, found {found}")

@@ -85,11 +85,7 @@ class ReadAhead:
         self._written: _Piece | None = None
 
     def chunks(self, value: Value) -> Iterator[memoryview]:
-        """Yield the data of the next constant, which must be `value`, as `array_chunks` does.
-
-        Raises:
-            ValueError: it is not what its type says, or there is none.
-        """
+        """Yield the data of the next constant, which must be `value`, as `array_chunks` does."""
         if value.type.nbytes < _SMALL:
             yield from array_chunks(_whole(value).array)
         else:

@@ -212,11 +212,7 @@ def shape_data_of(gears: Gears) -> OmShapeData:
 
 
 def record_of_gears(found: OmGears) -> Gears:
-    """The gears that a description records.
-
-    Raises:
-        ValueError: it has no kind of that name.
-    """
+    """The gears that a description records."""
     shapes = {each.name: tuple(each.dims) for each in found.inputs}
     numbers = tuple(tuple(gear.values) for gear in found.gears)
     padding = None if found.padding is None else _padding_of(found.padding)

@@ -30,11 +30,7 @@ def stored_dims(tensor: OmTensor) -> Dims:
 
 
 def stored_nbytes(tensor: OmTensor) -> int:
-    """Bytes that a tensor takes; 0 for a tensor with open dims, whose size is not known.
-
-    Raises:
-        ImpossibleStorageError: a tensor of this type cannot have this storage.
-    """
+    """Bytes that a tensor takes; 0 for a tensor with open dims, whose size is not known."""
     dims = [0 if dim is None else dim for dim in stored_dims(tensor)]
     return element_count(dims) * DType(tensor.dtype).itemsize
 

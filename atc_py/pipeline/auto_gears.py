@@ -17,11 +17,7 @@ _PLACE = Place(field=OPTION)
 
 
 def gears_by_name(file: OnnxFile, auto: AutoGears, most: int) -> Gears:
-    """The gears for the dims that a file leaves open, at most `most`.
-
-    Raises:
-        AtcError: BAD_OPTION where names have no numbers; as `parse_gears`.
-    """
+    """The gears for the dims that a file leaves open, at most `most`."""
     named: dict[str, tuple[DimSum, ...]] = {}
     bound: dict[str, int] = {}
     for declared in file.inputs:

@@ -49,9 +49,6 @@ def with_other_lists(
     The other lists are asked as a conversion would ask them: by their rules, then by a trial. A model
     without an error, or with faults of its own, is returned as it is, as is one that any list may
     take.
-
-    Raises:
-        AtcError: BAD_SPEC where a file of another list has a fault.
     """
     chosen = options.precision.operator_list
     if check.faults or chosen == ANY_LIST or not any(map(_is_of_a_list, check.findings)):
@@ -179,11 +176,7 @@ def _refuse_unused(inputs: Collection[str]) -> None:
 def checked_file(
     path: Path, options: CheckOptions, *, alone: bool, with_graphs: bool = False
 ) -> FileCheck:
-    """Check one model; where others are checked as well, it need not have every input named.
-
-    Raises:
-        AtcError: as `check_files` for this one model.
-    """
+    """Check one model; where others are checked as well, it need not have every input named."""
     try:
         file = read_model(path, lenient=True)
     except AtcError as error:
@@ -224,9 +217,6 @@ def judged(
     """Apply the rules to a file, and try what of it would not compile.
 
     `shapes` are those that the user gave; `runs` runs the file with dims that are proposed.
-
-    Raises:
-        AtcError: as `check_files` for this one model.
     """
     soc = find_soc(options.soc)
     judge, precision = judge_of(options, soc), options.precision
@@ -316,11 +306,7 @@ class _UnknownNames:
         self._unknown = {key: each for key, each in before.items() if key in here}
 
     def refuse(self) -> None:
-        """Refuse the names that are left.
-
-        Raises:
-            AtcError: NOT_IN_MODEL for each name.
-        """
+        """Refuse the names that are left."""
         if self._unknown:
             raise AtcError(*self._unknown.values())
 

@@ -42,10 +42,6 @@ def with_open_inputs(file: OnnxFile, gears: Gears) -> OnnxFile:
 
     A dim that the file fixes may be open, too: the batch of 1, say, that a model was traced with.
     What the file states of results is dropped then.
-
-    Raises:
-        AtcError: BAD_INPUT_SHAPE for inputs that are missing in the list, or not in the model, or
-            have other ranks or fixed dims there.
     """
     sink = Sink()
     known = {each.name: each for each in file.inputs}

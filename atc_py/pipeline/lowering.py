@@ -81,11 +81,7 @@ class CheckedFile(msgspec.Struct, frozen=True):
 def checked_file(
     file: OnnxFile, options: CompileOptions, shared: SharedInputs, clock: StageClock
 ) -> tuple[CheckedFile, Controls]:
-    """The file as it is lowered, whatever the controls of single nodes are, and these controls.
-
-    Raises:
-        AtcError: RulesBrokenError for a broken rule; what reading the controls raises.
-    """
+    """The file as it is lowered, whatever the controls of single nodes are, and these controls."""
     broken: tuple[Finding, ...] = ()
     if not options.fix:
         broken = model_findings(broken_rules(file), str(file.path), options.precision.cann)
@@ -237,11 +233,7 @@ def _ending_as_atc(broken: Iterable[Finding], options: CompileOptions) -> Iterat
 
 
 def sound_check(view: SourceModel, judge: Judge) -> Checked:
-    """The check of a model in which no rule is broken.
-
-    Raises:
-        AtcError: RulesBrokenError for another one.
-    """
+    """The check of a model in which no rule is broken."""
     checked = check_view(view, judge.conditions, judge.specs, history())
     missing = not_lowered(view.all_nodes, str(view.path), judge.specs)
     if missing or checked.check.standing is Standing.ERROR:
@@ -250,11 +242,7 @@ def sound_check(view: SourceModel, judge: Judge) -> Checked:
 
 
 def controls_of(file: OnnxFile, view: SourceModel, options: CompileOptions) -> Controls:
-    """The user's requests for single nodes.
-
-    Raises:
-        AtcError: BAD_CONTROL_FILE.
-    """
+    """The user's requests for single nodes."""
     if not options.precision.given():
         return Controls()
     from atc_py.passes.precision.control_files import read_controls

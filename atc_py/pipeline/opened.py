@@ -34,9 +34,6 @@ def opened_model(
         like: the ONNX file that an offline model of Huawei's atc was made of.
         submodel: the model of a file of Huawei's atc with several, by position or name.
         options: as `atc_py.convert` takes them; without meaning for an offline model.
-
-    Raises:
-        AtcError: the file cannot be read or compiled; NO_SUCH_GEAR for a gear that it does not have.
     """
     from atc_py.pipeline.convert import convert
 

@@ -38,12 +38,7 @@ _COLLECTED = frozenset({"compiled", "warnings"})
 def fitted_factors(
     factors: Path | None, measured: Sequence[Path], socs: Sequence[str]
 ) -> tuple[Fit | None, Calibration | None]:
-    """The factors in a file, or refitted to CSV files of kernels that were measured on one SoC.
-
-    Raises:
-        AtcError: a file has no meaning, more than one SoC is named for measurements, or the factors
-            are of another SoC.
-    """
+    """The factors in a file, or refitted to CSV files of kernels that were measured on one SoC."""
     if measured:
         done = _calibration(measured, socs)
         return done.fit, done
@@ -201,11 +196,7 @@ def _model_on_soc(
 def _batch_options(
     path: Path, batches: Sequence[int], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Options that compile an ONNX model for each size of its batch, which is axis 0 of its inputs.
-
-    Raises:
-        AtcError: BAD_OPTION where the batch is not clear from the model and `input_shape`.
-    """
+    """Options that compile an ONNX model for each size of its batch, which is axis 0 of its inputs."""
     given = options.get("input_shape", "")
     shapes = dict(parse_gear_shapes(shapes_text(given)) if given else _with_open_batch(path))
     if all(None not in dims for dims in shapes.values()):

@@ -52,9 +52,6 @@ def shared_inputs(
     """The facts of all compilations with these options, and the memos that they share.
 
     Kernels that somebody asked for, or that have templates of their own, are made in any case.
-
-    Raises:
-        AtcError: an option or a file that it names has no meaning.
     """
     soc = _soc(options)
     judge = judge_of(options, soc)

@@ -90,10 +90,6 @@ def compare_run(
         draws: samples or their number, and the seed, of inputs that are not given.
         on_stage: called with the name of each stage as it begins.
         device: what runs the compiled model here.
-
-    Raises:
-        AtcError: what a comparison raises; BAD_MODEL_JSON, BAD_BOARD_TABLE, NO_DUMPS and what a
-            folder's files raise.
     """
     with (
         work_folder() as folder,

@@ -66,9 +66,6 @@ def measured_beside(cost: NetworkCost, tables: Sequence[Path], json: Path | None
         cost: the estimate.
         tables: op_summary or kernel_details.
         json: of the model that ran; None where names of kernels must do.
-
-    Raises:
-        AtcError: BAD_BOARD_TABLE or BAD_MODEL_JSON, and what reading raises.
     """
     measured = read_kernels(tables)
     with opened_json(json) as model:

@@ -108,12 +108,7 @@ class Index(TypedDict):
 
 
 def decode_index(text: str, place: Place) -> Index:
-    """The list that `text` holds, validated by its schema.
-
-    Raises:
-        AtcError: OM_CONTENT where it does not follow it, or speaks of buffers that it does not
-            list.
-    """
+    """The list that `text` holds, validated by its schema."""
     try:
         document = msgspec.json.decode(text)
         msgspec.convert(document, Index)
@@ -149,9 +144,6 @@ def check_fit(
         kernels: the list.
         nodes: how many inputs and outputs each node of the model has, by name.
         place: where the list is.
-
-    Raises:
-        AtcError: OM_CONTENT with the first thing that does not fit.
     """
     for kernel in kernels:
         if kernel["complete"] and kernel["numbers"] is None:

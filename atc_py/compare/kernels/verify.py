@@ -48,11 +48,7 @@ class Unpacked(NamedTuple):
 
 
 def packed_inputs(kernel: KernelEntry, arrays: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
-    """Inputs as the kernel addresses them: in blocks or row by row.
-
-    Raises:
-        AtcError: OM_CONTENT where the list names a storage that an operand cannot have.
-    """
+    """Inputs as the kernel addresses them: in blocks or row by row."""
     stored = []
     for port, array in zip(kernel["inputs"], arrays, strict=True):
         origin, storage = _place(
@@ -63,11 +59,7 @@ def packed_inputs(kernel: KernelEntry, arrays: Sequence[NDArray[Any]]) -> tuple[
 
 
 def stored_outputs(kernel: KernelEntry, outputs: Sequence[TensorFacts]) -> tuple[TensorFacts, ...]:
-    """The arrays that a kernel writes, as it addresses them.
-
-    Raises:
-        AtcError: OM_CONTENT as for inputs.
-    """
+    """The arrays that a kernel writes, as it addresses them."""
     types = []
     for port, facts in zip(kernel["outputs"], outputs, strict=True):
         origin, storage = _place(kernel, port, facts)
@@ -184,10 +176,6 @@ def verify_kernels(
     """Build the model's kernels, run the complete ones, and compare; in the list's order.
 
     `on_done` gets the number of kernels done and that of all.
-
-    Raises:
-        AtcError: the model makes no sense to the simulator, or its list of kernels is not there
-            or does not fit the model.
     """
     listed = read_kernels(model)
     program = build_program(as_written(model), merged=False)

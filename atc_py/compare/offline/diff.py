@@ -33,11 +33,7 @@ from atc_py.text import Text
 
 
 def diff_models(first: Path, second: Path) -> ModelDiff:
-    """Compare two offline models, each of atc-py or of Huawei's atc, or the JSON of one.
-
-    Raises:
-        AtcError: a file cannot be read.
-    """
+    """Compare two offline models, each of atc-py or of Huawei's atc, or the JSON of one."""
     with _opened(first) as one, _opened(second) as other:
         launches = tuple(matched_launches(one, other))
         conversions = tuple(matched_conversions(one, other))

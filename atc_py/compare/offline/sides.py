@@ -63,11 +63,7 @@ class Side(msgspec.Struct, frozen=True):
 
 
 def huawei_side(file: HuaweiFile) -> Side:
-    """A file of Huawei's atc; nodes of several models in it begin with the name of theirs.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL.
-    """
+    """A file of Huawei's atc; nodes of several models in it begin with the name of theirs."""
     models = [model for model in file.all_models() if model.graphs]
     sides = [
         _model_side(model, _prefix(models, model), has_constants=not file.is_json)

@@ -166,11 +166,7 @@ class _Form:
 
 
 def _write(fixed: Fixed, trial: Path, path: Path, writer: FixedWriter) -> _Form:
-    """Write the form that is left with the fewest findings, the first one of several.
-
-    Raises:
-        AtcError: NO_QDQ_FORM where QDQ is wanted and a quantized layer has no such form.
-    """
+    """Write the form that is left with the fewest findings, the first one of several."""
     rules, graphs = writer.options.rules, _forms(fixed, writer.options)
     forms: list[tuple[int, OnnxGraph]] = []
     for graph in graphs:

@@ -162,12 +162,7 @@ def rewrites_of(
 def refuse_differences(
     groups: Sequence[tuple[Applied, ...]], proof: FixProof | None, model: Path
 ) -> None:
-    """Refuse rewrites that differ from the original by more than their rules allow.
-
-    Raises:
-        AtcError: FIX_DIFFERS with every such rewrite; or with the output that differs although none
-            does.
-    """
+    """Refuse rewrites that differ from the original by more than their rules allow."""
     if proof is None:
         return
     results = [

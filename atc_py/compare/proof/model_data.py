@@ -29,9 +29,6 @@ def model_feeds(
         source: the model, with the dims that the user gave.
         options: the number of runs, bound values, ranges, and files.
         given: what the files hold, if they were read.
-
-    Raises:
-        AtcError: a file cannot be read, or does not fit its input.
     """
     typed = [tensor for tensor in source.inputs if not tensor.is_open and tensor.dtype is not None]
     if len(typed) < len(source.inputs):

@@ -69,11 +69,7 @@ class DumpSource(GeSource):
 
 
 def read_dump(path: Path) -> Dump:
-    """The dump in a file, or the table of statistics.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_DUMP.
-    """
+    """The dump in a file, or the table of statistics."""
     if path.suffix == STATISTICS:
         rows = (
             DumpTensor(
@@ -87,11 +83,7 @@ def read_dump(path: Path) -> Dump:
 
 
 def dump_of(data: mmap | bytes, file: str) -> Dump:
-    """The dump in the bytes of a file.
-
-    Raises:
-        AtcError: BAD_DUMP.
-    """
+    """The dump in the bytes of a file."""
     source = DumpSource(data, file)
     if len(data) < _LENGTH.size:
         raise source.fault(Text("it has {count} bytes, too few for a dump", count=len(data)))

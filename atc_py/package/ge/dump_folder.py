@@ -85,11 +85,7 @@ def parsed_name(name: str, path: Path) -> DumpFile | None:
 
 
 def find_dumps(folder: Path) -> DumpFolder:
-    """The dumps below a folder; of several executions the first one of the newest run.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, NO_DUMPS, or BAD_DUMP for far too many files.
-    """
+    """The dumps below a folder; of several executions the first one of the newest run."""
     check_name(folder)
     runs: defaultdict[Execution, list[DumpFile]] = defaultdict(list)
     models: defaultdict[Execution, dict[str, None]] = defaultdict(dict)
@@ -175,11 +171,7 @@ def _named(place: Path, names: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _mapping(path: Path) -> dict[str, str]:
-    """Full names by number.
-
-    Raises:
-        AtcError: as `read_text` does.
-    """
+    """Full names by number."""
     rows = (line.partition(",") for line in read_text(path, _MOST_MAPPING).splitlines())
     return {number.strip(): name.strip() for number, comma, name in rows if comma}
 

@@ -114,11 +114,7 @@ class GeTask:
 
 
 def read_tasks(source: GeSource, span: ByteSpan) -> Iterator[GeTask]:
-    """The tasks of a partition TASK_INFO, in order.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL.
-    """
+    """The tasks of a partition TASK_INFO, in order."""
     number, count = field_numbers("ModelTaskDef")["task"], 0
     for field in source.fields(span):
         if field.number == number and field.wire == BYTES:
@@ -129,11 +125,7 @@ def read_tasks(source: GeSource, span: ByteSpan) -> Iterator[GeTask]:
 
 
 def read_kernels(source: GeSource, span: ByteSpan) -> Iterator[GeKernel]:
-    """The kernels of a partition TBE_KERNELS.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL where a kernel does not begin or end as it should.
-    """
+    """The kernels of a partition TBE_KERNELS."""
     at, count = span.start, 0
     while at < span.end:
         whole = at + _KERNEL_HEAD.size <= span.end

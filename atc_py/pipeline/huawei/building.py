@@ -67,9 +67,6 @@ class LaunchBuilder:
             results: types of its results; by default what the device's rules say, stored like the
                 first input where that is possible.
             name: of the first result.
-
-        Raises:
-            NotModeledError: the device refuses the node.
         """
         row = find_operator(op)
         if row is None:

@@ -88,11 +88,7 @@ def is_fused(kernel: str) -> bool:
 
 
 def open_launch(launch: FusedLaunch) -> list[OpenedOperator]:
-    """The operators of a launch in order; the first has the operands of the op itself.
-
-    Raises:
-        NotModeledError: what it consists of is not known.
-    """
+    """The operators of a launch in order; the first has the operands of the op itself."""
     words = launch.kernel.removeprefix(_FUSED)
     if _FIX_PIPE in words and len(launch.operands) == _SLOTS:
         return list(_fix_pipe(launch))

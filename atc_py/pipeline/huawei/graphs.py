@@ -78,9 +78,6 @@ def import_graph(
 
     `network` are nodes of the ONNX file that it was made of, by name; `gear` is the position of the
     gear whose graph it is.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL.
     """
     return _Importer(model, network or {}, gear).imported()
 

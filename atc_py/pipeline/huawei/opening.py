@@ -101,11 +101,7 @@ class _ImportedGear(OfflineModel):
 
 
 def open_imported(path: Path, like: Path | None, submodel: str | None) -> OfflineModel:
-    """Import a model of Huawei's; `open_offline` has the arguments.
-
-    Raises:
-        AtcError: as `open_huawei` does; HUAWEI_NOT_RUN.
-    """
+    """Import a model of Huawei's; `open_offline` has the arguments."""
     nodes = [] if like is None else read_model(like, lenient=True).nodes
     network = {node.name: node for node in nodes if node.name}
     with open_huawei(path) as file:

@@ -43,11 +43,7 @@ Rule = Callable[[LaunchOperator, LaunchBuilder], Value]
 
 
 def add_operation(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
-    """Add what an operator computes; its first result.
-
-    Raises:
-        NotModeledError: nothing here computes it.
-    """
+    """Add what an operator computes; its first result."""
     rule = _RULES.get(operation.type, _by_name)
     return rule(operation, builder)
 

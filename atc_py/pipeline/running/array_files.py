@@ -30,12 +30,7 @@ _REASON = 200
 
 
 def read_npy(path: Path, most: int | None = None) -> Array:
-    """The array of an .npy file of which an input accepts `most` bytes.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, MEMORY_LIMIT, or BAD_DATA_FILE for a file that is
-            not .npy, is cut short, or has elements that no tensor has.
-    """
+    """The array of an .npy file of which an input accepts `most` bytes."""
     with opened(path) as file, reporting_damage(path):
         if file.read(2) == b"PK":
             raise ValueError("it is an archive of arrays; give it the suffix .npz")
@@ -46,12 +41,7 @@ def read_npy(path: Path, most: int | None = None) -> Array:
 
 
 def read_npz(path: Path, most: int | None = None) -> dict[str, Array]:
-    """All arrays of an .npz file, by name.
-
-    Raises:
-        AtcError: as `read_npy` does, and BAD_DATA_FILE for an archive with members that are no
-            arrays, two of one name, or none.
-    """
+    """All arrays of an .npz file, by name."""
     arrays: dict[str, Array] = {}
     with opened(path) as file, reporting_damage(path), zipfile.ZipFile(file) as archive:
         claimed = sum(member.file_size for member in archive.infolist())

@@ -35,11 +35,7 @@ class ArrayRows:
         self.shape = shape
 
     def read(self, count: int) -> NDArray[Any]:
-        """The next rows.
-
-        Raises:
-            AtcError: BAD_DATA_FILE where the file ends before them.
-        """
+        """The next rows."""
         shape = (count, *self.shape[1:])
         size = math.prod(shape) * self.dtype.itemsize
         with reporting_damage(self._path):
@@ -56,11 +52,7 @@ class ArrayRows:
 
 
 def array_headers(path: Path) -> list[ArrayHeader]:
-    """The types of the arrays in an .npy or .npz file.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_DATA_FILE.
-    """
+    """The types of the arrays in an .npy or .npz file."""
     with opened(path) as file, reporting_damage(path):
         if path.suffix != ".npz":
             shape, _, dtype = _stored_header(file)
@@ -78,11 +70,7 @@ def array_headers(path: Path) -> list[ArrayHeader]:
 
 @contextmanager
 def open_rows(path: Path) -> Iterator[dict[str, ArrayRows]]:
-    """Open the arrays of an .npy or .npz file, to be read by rows.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_DATA_FILE.
-    """
+    """Open the arrays of an .npy or .npz file, to be read by rows."""
     with ExitStack() as stack:
         file = stack.enter_context(opened(path))
         with reporting_damage(path):

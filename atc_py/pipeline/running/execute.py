@@ -230,12 +230,7 @@ def _save_archive(outputs: Mapping[str, Array], path: Path) -> None:
 
 
 def cast_feeds(feeds: Mapping[str, Array], ports: Iterable[Port]) -> dict[str, Array]:
-    """`feeds` with the dtypes of their ports; floats are rounded to narrower floats.
-
-    Raises:
-        AtcError: BAD_RUN_INPUT for values that the dtype cannot hold: integers out of range, and
-            floats that are not whole, or out of range, where integers are wanted.
-    """
+    """`feeds` with the dtypes of their ports; floats are rounded to narrower floats."""
     wanted = {port.name: port.dtype for port in ports}
     return {
         name: array if name not in wanted else _cast(name, array, wanted[name])

@@ -52,12 +52,7 @@ _INTEGER_SPAN = 16
 def read_feeds(
     given: Iterable[str], ports: Sequence[Port], sink: Sink | None = None
 ) -> dict[str, Array]:
-    """Arrays from `name=file` texts; `file` alone serves one port, an .npz, or a folder.
-
-    Raises:
-        AtcError: a file cannot be read, names something that is not among the ports, or is the
-            second one for a port; a text names no file.
-    """
+    """Arrays from `name=file` texts; `file` alone serves one port, an .npz, or a folder."""
     feeds: dict[str, Array] = {}
     for text in given:
         name, path = _split(text, ports)
@@ -116,9 +111,6 @@ def random_feeds(ports: Iterable[Port], seed: int) -> dict[str, Array]:
     """Random arrays for all ports; the same seed gives the same arrays everywhere.
 
     Floats are standard normal, integers uniform in [0, 16), bools fair coins.
-
-    Raises:
-        AtcError: MEMORY_LIMIT where they would take more than the limit.
     """
     ports = list(ports)
     require_feeds(ports)
@@ -129,11 +121,7 @@ def random_feeds(ports: Iterable[Port], seed: int) -> dict[str, Array]:
 
 
 def require_feeds(ports: Iterable[Port]) -> None:
-    """Refuse to make data for all `ports` that take more memory than the limit.
-
-    Raises:
-        AtcError: MEMORY_LIMIT at the largest input.
-    """
+    """Refuse to make data for all `ports` that take more memory than the limit."""
     sizes = {
         port.name: element_count(_random_shape(port)) * max(port.dtype.itemsize, _WIDEST)
         for port in ports

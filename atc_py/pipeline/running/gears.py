@@ -28,10 +28,6 @@ def gear_of_feeds(gears: Gears, feeds: Mapping[str, Array], chosen: int | None =
     Returns:
         The gear that the caller names; else that of the numbers fed as `ascend_mbatch_shape_data`;
         else the one that fits the shapes fed, the largest of several, or to which they are padded.
-
-    Raises:
-        AtcError: as `fitted`, NO_SUCH_GEAR where nothing fits; BAD_RUN_INPUT for numbers of another type, or of
-            another gear than the one that is named.
     """
     left = {name: array for name, array in feeds.items() if name != SHAPE_DATA}
     fed = None if SHAPE_DATA not in feeds else _gear_of_data(gears, feeds[SHAPE_DATA])

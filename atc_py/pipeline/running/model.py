@@ -233,9 +233,6 @@ class Model:
         """Load the model again in a process that was forked, where it has neither threads nor locks.
 
         What the other process loaded is not released: that may wait for its threads.
-
-        Raises:
-            AtcError: as the constructor does, of the device.
         """
         from atc_py.device.backend import load_stored
         from atc_py.device.supervised import backend_for

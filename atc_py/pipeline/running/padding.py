@@ -54,12 +54,7 @@ def padded(
 
 
 def fitted(gears: Gears, feeds: Mapping[str, Array], shapes: Mapping[str, Shape]) -> Fitted:
-    """Data for the smallest gear that holds them.
-
-    Raises:
-        AtcError: NO_SUCH_GEAR where data fit no gear; SIZE_BETWEEN_GEARS where padding is not
-            known to be harmless; BAD_RUN_INPUT where shapes contradict each other.
-    """
+    """Data for the smallest gear that holds them."""
     padding = gears.padding
     if padding is None or gears.matching(shapes):
         return Fitted(gears.of_shapes(shapes), dict(feeds))
@@ -70,11 +65,7 @@ def fitted(gears: Gears, feeds: Mapping[str, Array], shapes: Mapping[str, Shape]
 def holding_gear(
     gears: Gears, padding: Padding, shapes: Mapping[str, Shape]
 ) -> tuple[int, dict[str, int]]:
-    """The position of the smallest gear that holds data, and what they miss of named dims.
-
-    Raises:
-        AtcError: as `fitted`.
-    """
+    """The position of the smallest gear that holds data, and what they miss of named dims."""
     sizes = padding.sizes(shapes)
     known = {gear: padding.sizes(gears.shapes_of(gear)) for gear in range(len(gears.gears))}
     holding = [

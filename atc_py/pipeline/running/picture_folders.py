@@ -60,12 +60,7 @@ class PictureFolders:
         *,
         fitting: bool = False,
     ) -> None:
-        """Find the files; with `fitting`, leave out other sizes and shapes than the model takes.
-
-        Raises:
-            AtcError: NO_SAMPLES for an empty folder, for folders of different lengths, and for part
-                of a batch; BAD_DATA_FILE for an array that cannot be read.
-        """
+        """Find the files; with `fitting`, leave out other sizes and shapes than the model takes."""
         self._description, self._ports, self._settings = description, ports, settings
         hidden = {port.name for port in ports if port.hidden}
         self._inputs = {
@@ -86,11 +81,7 @@ class PictureFolders:
         self.count = len(self._rows)
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
-        """Yield the samples.
-
-        Raises:
-            AtcError: BAD_PICTURE, NO_PILLOW, BAD_RUN_INPUT; faults of files.
-        """
+        """Yield the samples."""
         for row in self._rows:
             yield str(row[0][1]), self._feeds(row)
 

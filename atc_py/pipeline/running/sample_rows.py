@@ -34,12 +34,7 @@ class RowSamples:
     """Samples along the first axis of arrays."""
 
     def __init__(self, named: Sequence[tuple[str | None, Path]], ports: Sequence[Port]) -> None:
-        """Find the arrays.
-
-        Raises:
-            AtcError: BAD_SAMPLE for arrays that fit no input; NO_SAMPLES where arrays have no rows,
-                or different numbers of samples; what reading raises.
-        """
+        """Find the arrays."""
         self._stacks = [
             _stack(path, each, port)
             for name, path in named

@@ -35,11 +35,7 @@ class Samples(Protocol):
     count: int
 
     def __iter__(self) -> Iterator[tuple[str, Feeds]]:
-        """Yield a label and the arrays of each sample.
-
-        Raises:
-            AtcError: a file cannot be read, or holds something else.
-        """
+        """Yield a label and the arrays of each sample."""
         ...
 
 
@@ -93,9 +89,6 @@ def open_samples(
         ports: inputs of the model.
         sink: takes warnings.
         option: the option that gives them, as messages call it.
-
-    Raises:
-        AtcError: NO_SAMPLES where there are none; BAD_OPTION for a name that is not an input's.
     """
     named = named_paths(given, ports, option)
     return RowSamples(named, ports) if has_rows(named) else FileSamples(named, ports, sink)
@@ -109,12 +102,7 @@ def has_rows(named: Sequence[tuple[str | None, Path]]) -> bool:
 def named_paths(
     given: Sequence[str | os.PathLike[str]], ports: Sequence[Port], option: str
 ) -> list[tuple[str | None, Path]]:
-    """(input or None, path) of each `PATH` or `NAME=PATH` text.
-
-    Raises:
-        AtcError: NO_SAMPLES for a path that does not exist; BAD_OPTION for a name that is not an
-            input's, and for several texts of which one has no name.
-    """
+    """(input or None, path) of each `PATH` or `NAME=PATH` text."""
     named = [_split(str(text), ports, option) for text in given]
     if len(named) > 1 and any(name is None for name, _ in named):
         raise BAD_OPTION.error(
@@ -137,11 +125,7 @@ def named_paths(
 def checked(
     samples: Samples | Iterable[tuple[str, Feeds]], ports: Sequence[Port]
 ) -> Iterator[SampleFeeds]:
-    """Yield samples that the model takes.
-
-    Raises:
-        AtcError: BAD_SAMPLE for another dtype or shape; SAMPLE_NOT_FINITE; what reading raises.
-    """
+    """Yield samples that the model takes."""
     for label, feeds in samples:
         for port in ports:
             if port.name not in feeds:
