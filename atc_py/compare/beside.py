@@ -15,9 +15,7 @@ class Beside(Protocol):
 
     names: Collection[str]
 
-    def begin(self) -> None:
-        """Begin a run anew."""
-        ...
+    def begin(self) -> None: ...
 
     def add(self, name: str, found: NDArray[Any] | None, wanted: NDArray[Any] | None) -> None:
         """Take the device's result for a value, None without, and the original's."""

@@ -71,7 +71,6 @@ def stay_narrow(model: OmModel, lines: Collection[str]) -> set[str]:
 
 
 def has_float32_kernel(op: str, soc: str) -> bool:
-    """True if a SoC has a kernel of a target operator in float32."""
     row = find_operator(op)
     if row is None:
         return False
@@ -80,7 +79,6 @@ def has_float32_kernel(op: str, soc: str) -> bool:
 
 
 def _is_narrow(model: OmModel, node: OmNode) -> bool:
-    """True if the node reads or makes 16-bit floats."""
     tensors = (model.tensors[at] for at in (*node.inputs, *node.outputs) if at >= 0)
     return any(tensor.dtype in NARROW for tensor in tensors)
 

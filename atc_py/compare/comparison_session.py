@@ -176,7 +176,6 @@ class ComparisonSession:
 
     @property
     def count(self) -> int:
-        """Number of samples."""
         return self._source.count
 
     def few_feeds(self, most: int) -> Iterator[Feeds]:
@@ -352,7 +351,6 @@ class ComparisonSession:
                 yield pictures.drawn(feeds, self._given, self._seed + at)
 
     def _opened(self, samples: GivenSamples) -> Samples:
-        """The samples."""
         if samples is None or isinstance(samples, int):
             roles = input_roles(self._reference, self._ports)
             return DrawnSamples(

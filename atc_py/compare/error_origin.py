@@ -137,7 +137,6 @@ class _Tracer:
 
 
 def _passes_unchanged(op: str) -> bool:
-    """True if a target operator passes values on unchanged."""
     row = find_operator(op)
     return row is not None and row.unit in {Unit.MOVE, Unit.LOCAL}
 
@@ -162,7 +161,6 @@ def _layer(
     value: str,
     figures: Figures,
 ) -> Layer:
-    """A layer whose error is not traced yet."""
     node, facts = model.nodes[index], model.tensors[tensor]
     return Layer(
         index=index,

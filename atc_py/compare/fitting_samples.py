@@ -79,7 +79,6 @@ class FittingSamples:
         ]
 
     def _fitting(self, inputs: SampleInputs) -> Samples:
-        """The samples that fit, which may be none."""
         arrays = sample_arrays(self._given)
         if arrays is not None:
             return arrays.chosen(self._noted(arrays, inputs.ports))
@@ -101,7 +100,6 @@ class FittingSamples:
             self._fits[label] = fit or self._fits.get(label, False)
 
     def _pictures(self, named: Sequence[tuple[str | None, Path]], inputs: SampleInputs) -> Samples:
-        """Samples of pictures."""
         try:
             pictures = picture_folders(named, inputs, fitting=True)
         except AtcError as error:
@@ -112,7 +110,6 @@ class FittingSamples:
         return pictures
 
     def _rows(self, named: Sequence[tuple[str | None, Path]], inputs: SampleInputs) -> Samples:
-        """Samples along the first axis of arrays."""
         try:
             return row_samples(named, inputs.ports)
         except AtcError as error:
@@ -150,6 +147,5 @@ class FittingSamples:
 
 
 def _has_shapes(feeds: Feeds, ports: Sequence[Port]) -> bool:
-    """True if arrays have the shapes of the inputs that they are for."""
     shapes = {port.name: port.shape for port in ports if not port.partial}
     return all(array.shape == shapes.get(name, array.shape) for name, array in feeds.items())

@@ -97,7 +97,6 @@ def refuse_if_none_fits(refusals: Sequence[Sequence[Diagnostic]]) -> None:
 
 
 def _with_gear(error: AtcError, gears: Gears, gear: int) -> AtcError:
-    """An error with a note on the gear that did not compile; faults of data have none."""
     from atc_py.pipeline.gears import not_compiled
 
     if error.exit_code in {ExitCode.FILE, ExitCode.USAGE}:

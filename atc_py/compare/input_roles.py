@@ -174,7 +174,6 @@ def _classes(_node: onnx.NodeProto, shape: tuple[int, ...]) -> int | None:
 
 
 def _rows_of_table(_node: onnx.NodeProto, shape: tuple[int, ...]) -> int | None:
-    """The first dim."""
     return shape[0]
 
 

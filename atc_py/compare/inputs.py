@@ -42,7 +42,6 @@ def fitting_feeds(ports: Sequence[Port], roles: Mapping[str, Role], seed: int) -
 
 
 def _is_mask(port: Port) -> bool:
-    """True if an input's name says that it is a mask."""
     return "mask" in port.name.lower() or (
         port.dtype is DType.BOOL and "valid" in port.name.lower()
     )

@@ -115,7 +115,6 @@ class _Matcher:
         return names
 
     def _value_of(self, at: int, tensor: int) -> str | None:
-        """The value of the original that a result of node `at` is."""
         node, group = self._model.nodes[at], self._group[at]
         passed_through = self._passed_through(node, group)
         if passed_through is not None:

@@ -68,7 +68,6 @@ class Recording:
         """Do nothing: every value is recorded."""
 
     def value(self, name: str) -> NDArray[Any] | None:
-        """The value called `name`; None where the model makes no tensor of that name."""
         return self._values.get(name)
 
     def release(self, name: str) -> None:
@@ -172,7 +171,6 @@ class OutputRun:
             self._again.expect(names)
 
     def value(self, name: str) -> NDArray[Any] | None:
-        """The value called `name`; None where the model makes no tensor of that name."""
         if self._again is not None:
             found = self._again.value(name)
             self.seconds = self._again.seconds
@@ -181,7 +179,6 @@ class OutputRun:
         return None if stored is None else stored.read()
 
     def release(self, name: str) -> None:
-        """Release `name` once."""
         if self._again is not None:
             self._again.release(name)
 
@@ -203,7 +200,6 @@ class WatchedRun(ReferenceRun):
         return None
 
     def value(self, name: str) -> NDArray[Any] | None:
-        """The value called `name`; None where the model makes no tensor of that name."""
         array = super().value(name)
         fresh = name in self._model.outputs and name not in self._found
         if fresh and array is not None and array.dtype.kind not in _NO_FILE:

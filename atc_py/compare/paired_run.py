@@ -155,7 +155,6 @@ class Pair:
                 self._measures[tensor] = measure
 
     def _run(self, device: ObservedDevice, feeds: Feeds, run: Original) -> None:
-        """Run both once."""
         made = {at for node in self._description.nodes for at in node.outputs}
         values = {t: name for t, name in self._matching.values.items() if t in self._looked_at}
         third = set() if self.beside is None else set(self.beside.names)

@@ -223,13 +223,11 @@ class ReferenceModel:
         }
 
     def constant_shape(self, name: str) -> tuple[int, ...] | None:
-        """The dims of initializer `name`; None if `name` is not an initializer."""
         tensor = self.constants.get(name)
         return None if tensor is None else tuple(tensor.dims)
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """Names of the engines that have run pieces so far."""
         return tuple(sorted(set(self._engines.values())))
 
     def run_piece(self, at: int, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -335,18 +333,15 @@ class ReferenceRun:
         self.peak = self.total = sum(array.nbytes for array in self._held.values())
 
     def expect(self, names: Mapping[str, int]) -> None:
-        """Keep each of `names` until it has been released that many times."""
         self._awaited.update(names)
 
     def value(self, name: str) -> NDArray[Any] | None:
-        """The value called `name`; None where the model makes no tensor of that name."""
         there = name in self._held or self._model.graph.producer(name) is not None
         while there and name not in self._held and self._next < len(self._model.pieces):
             self._run_next_piece()
         return self._held.get(name)
 
     def release(self, name: str) -> None:
-        """Release `name` after one look at it."""
         self._awaited[name] -= 1
         self._drop(name)
 
@@ -378,7 +373,6 @@ class ReferenceRun:
         return read
 
     def _drop(self, name: str) -> None:
-        """Release `name` if no reader needs it any more."""
         if self._reads[name] <= 0 and self._awaited[name] <= 0:
             self._held.pop(name, None)
 

@@ -76,7 +76,6 @@ class SampleInputs:
 
     @classmethod
     def of(cls, description: OmModel, ports: Sequence[Port], given: Feeds) -> SampleInputs:
-        """The inputs."""
         if ports and all(port.name in given for port in ports):
             raise BAD_OPTION.error(
                 Text("--input already gives all inputs; none is left for --data"),
@@ -106,7 +105,6 @@ class GivenSamples:
         self.count = samples.count
 
     def __iter__(self) -> Iterator[tuple[str, Feeds]]:
-        """Yield the samples."""
         for label, feeds in checked(self._whole(), self._inputs.left):
             yield label, {**self._inputs.given, **feeds}
 
@@ -133,7 +131,6 @@ class GivenSamples:
 
 
 def given_source(samples: GivenFiles, inputs: SampleInputs) -> GivenSamples:
-    """The samples in files, or of arrays."""
     return GivenSamples(_opened(samples, inputs), inputs)
 
 
@@ -160,7 +157,6 @@ def sample_arrays(samples: GivenFiles) -> ArraySamples | None:
 
 
 def sample_paths(samples: GivenFiles, ports: Sequence[Port]) -> list[tuple[str | None, Path]]:
-    """(input or None, path) of samples in files."""
     given = [samples] if isinstance(samples, str | os.PathLike) else samples
     texts = [os.fspath(each) for each in given if isinstance(each, str | os.PathLike)]
     return named_paths(texts, ports, _OPTION)
@@ -175,7 +171,6 @@ def row_samples(named: Sequence[tuple[str | None, Path]], ports: Sequence[Port])
 def picture_folders(
     named: Sequence[tuple[str | None, Path]], inputs: SampleInputs, *, fitting: bool = False
 ) -> PictureFolders:
-    """Samples in folders for a model with AIPP."""
     from atc_py.pipeline.running.picture_folders import PictureFolders
 
     settings = inputs.fed_settings

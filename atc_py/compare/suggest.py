@@ -214,7 +214,6 @@ class _Search:
 
     @property
     def _compilations_left(self) -> int:
-        """Compilations that may still be made."""
         return self._limit - self._trials.count
 
     def _try(self, lines: Collection[str], *, outputs_only: bool = True) -> Trial | None:
@@ -241,7 +240,6 @@ class _Search:
         self._trials.make_ahead(islice(fresh, max(self._compilations_left, 0)))
 
     def _progress(self, kept: int) -> str:
-        """Describe the next trial, with the number of lines that it keeps."""
         best = Text("no set reaches the target yet")
         if self._fewest is not None:
             best = Text("best so far {fewest} kept", fewest=self._fewest)
@@ -281,11 +279,9 @@ class _Search:
         return set() if done.stopped else missing
 
     def _reaches_target(self, trial: Trial) -> bool:
-        """True if a set reaches the target."""
         return reaches(trial.judged, self._targets)
 
     def _record(self, best: Trial) -> Suggestion:
-        """The record of the search, with `best` as its result."""
         order = [line for line in self._candidates if line in best.kept]
         engines = _engines(best.model)
         nodes = (self._candidates[line] for line in order)
@@ -314,7 +310,6 @@ def _of_one_output(done: LayerComparison, output: str) -> LayerComparison:
 
 
 def _engines(model: OmModel) -> dict[str, str]:
-    """The engine of the first node of each line."""
     found: dict[str, str] = {}
     for node in model.nodes:
         line = line_of(node)

@@ -167,7 +167,6 @@ def _checked(done: ModelSummary, options: SummaryOptions) -> ModelSummary:
 
 
 def _refuse_unread(faults: Sequence[Any], *, is_read: bool) -> None:
-    """Refuse a file of which there is nothing to show."""
     if not is_read and any(found.code.exit is ExitCode.FILE for found in faults):
         raise AtcError(*faults)
 

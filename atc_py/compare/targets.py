@@ -48,7 +48,6 @@ def read_targets(given: Iterable[str], option: str = "--fail-under") -> dict[str
 
 
 def check_targets(targets: Mapping[str, float]) -> None:
-    """Refuse targets that make no sense."""
     for name, least in targets.items():
         if name not in METRICS:
             raise BAD_OPTION.error(
@@ -65,7 +64,6 @@ def check_targets(targets: Mapping[str, float]) -> None:
 
 
 def _check_range(name: str, least: float, found: str, start: str) -> None:
-    """Refuse a least value that `name` cannot have."""
     low, high = _RANGES[name]
     if math.isfinite(least) and low <= least <= high:
         return

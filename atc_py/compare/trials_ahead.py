@@ -116,7 +116,6 @@ class TrialsAhead:
 
     @property
     def jobs(self) -> int:
-        """Trials that run at once."""
         return self._executor.jobs
 
     def make(self, wanted: Iterable[Lines], faster_than: float | None = None) -> None:

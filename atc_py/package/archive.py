@@ -29,7 +29,6 @@ def weight_member(index: int, name: str) -> str:
 
 
 def kernel_member(name: str) -> str:
-    """The member of the kernel file called `name`."""
     return f"{KERNELS}{name}"
 
 
@@ -95,7 +94,6 @@ class ArchiveWriter:
         return member
 
     def add_bytes(self, name: str, data: bytes) -> OmMember:
-        """Add a member with `data`; for documents and texts."""
         return self.add(name, len(data), (data,))
 
     def take_back(self) -> None:

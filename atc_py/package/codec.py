@@ -45,7 +45,6 @@ def encode_model(model: OmModel) -> bytes:
 
 
 def encode_index(index: OmIndex) -> bytes:
-    """JSON of the description of a model with gears."""
     return msgspec.json.encode(index, order="deterministic", enc_hook=plain_text)
 
 
@@ -155,14 +154,12 @@ def _without_nonfinite(node: OmNode) -> OmNode:
 
 
 def _is_nonfinite(value: OmAttribute) -> bool:
-    """True if a number in the attribute's value is infinite or NaN."""
     if not isinstance(value, list):
         return isinstance(value, float) and not math.isfinite(value)
     return any(isinstance(number, float) and not math.isfinite(number) for number in value)
 
 
 def _with_nonfinite(node: OmNode, place: Place) -> OmNode:
-    """The inverse of `_without_nonfinite`."""
     if not node.nonfinite:
         return node
     try:

@@ -63,7 +63,6 @@ def describe(graph: Graph, contents: PackageContents, members: Mapping[Value, st
 
 
 def _tensor(value: Value, member: str | None) -> OmTensor:
-    """A value's type, and where its data is."""
     type_ = value.type
     return OmTensor(
         name=value.name,
@@ -158,7 +157,6 @@ def check_memory(model: OmModel, file: str, sink: Sink) -> None:
 
 
 def _faults(model: OmModel, memory: OmMemory) -> Iterator[tuple[str, Text]]:
-    """Yield (field, sentence) of everything that is wrong with a plan."""
     if model.format_version < _SINCE:
         yield (
             "memory",

@@ -108,7 +108,6 @@ def is_huawei(path: Path) -> bool:
 
 
 def _has_manifest(path: Path) -> bool:
-    """True if a ZIP file has the manifest of an om2 archive."""
     import zipfile
 
     try:

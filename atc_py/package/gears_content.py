@@ -23,7 +23,6 @@ _TO_NHWC = (0, 2, 3, 1)
 
 
 def checked_gears(index: OmIndex, file: str) -> Gears:
-    """The gears that a description records, checked on their own."""
     report = Reporter(file, Sink())
     found = index.gears
     if found.kind not in {each.value for each in GearKind}:

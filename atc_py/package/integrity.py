@@ -152,7 +152,6 @@ def _huawei_model(file: str) -> AtcError:
 
 
 def _not_a_model(file: str, why: str) -> AtcError:
-    """The refusal of a file that is not an offline model."""
     return NOT_OM.error(
         Text("{file} is not an offline model of atc-py: {why}", file=file, why=why),
         place=Place(file=file),

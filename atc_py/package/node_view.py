@@ -34,17 +34,14 @@ class TensorFacts(msgspec.Struct, frozen=True):
 
     @property
     def shape(self) -> Shape:
-        """The dims, all of them known."""
         return closed_shape(self.dims)
 
     @property
     def is_open(self) -> bool:
-        """True if only the run knows all dims."""
         return None in self.dims
 
     @property
     def rank(self) -> int:
-        """Number of axes."""
         return len(self.dims)
 
     @property
@@ -104,7 +101,6 @@ class NodeView(msgspec.Struct, frozen=True):
 
     @property
     def x(self) -> TensorFacts:
-        """Type of the first input."""
         return self.required(0)
 
     def input(self, position: int) -> TensorFacts | None:
@@ -112,7 +108,6 @@ class NodeView(msgspec.Struct, frozen=True):
         return self.inputs[position] if position < len(self.inputs) else None
 
     def required(self, position: int) -> TensorFacts:
-        """Type of the input at `position`."""
         facts = self.input(position)
         if facts is None:
             raise self.fault(Text("input {position} is absent", position=position))
@@ -136,23 +131,18 @@ class NodeView(msgspec.Struct, frozen=True):
         return tuple(facts for facts in self.inputs if facts is not None)
 
     def integer(self, name: str) -> int:
-        """An attribute of type int."""
         return cast("int", self.attributes[name])
 
     def number(self, name: str) -> float:
-        """An attribute of type float."""
         return cast("float", self.attributes[name])
 
     def flag(self, name: str) -> bool:
-        """An attribute of type bool."""
         return cast("bool", self.attributes[name])
 
     def text(self, name: str) -> str:
-        """An attribute of type string."""
         return cast("str", self.attributes[name])
 
     def dtype_named(self, name: str) -> DType:
-        """An attribute of type dtype."""
         return cast("DType", self.attributes[name])
 
     def integers(self, name: str, count: int | None = None) -> tuple[int, ...]:
@@ -164,11 +154,9 @@ class NodeView(msgspec.Struct, frozen=True):
         return values
 
     def floats(self, name: str) -> tuple[float, ...]:
-        """An attribute of type floats."""
         return cast("tuple[float, ...]", self.attributes[name])
 
     def expect(self, name: str, allowed: AttributeValue) -> None:
-        """Check that attribute `name` has the one value that the kernel implements."""
         value = self.attributes[name]
         if value != allowed:
             text = Text("{name} must be {allowed} on this device, found {found}")
@@ -226,7 +214,6 @@ def _typed_list(declared: Attribute, values: list[int | float]) -> AttributeValu
 
 
 def _dtype(name: str, text: str) -> DType:
-    """The dtype called `text`."""
     try:
         return DType.parse(text)
     except UnknownDTypeError as error:

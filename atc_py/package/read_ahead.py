@@ -204,7 +204,6 @@ def _piece_of_rows(
     released: ConstData | None,
     spare: _Spare,
 ) -> _Piece:
-    """Some rows of a constant, from the first to before the end."""
     return _piece(const, source.rows(*rows), released, spare)
 
 
@@ -318,7 +317,6 @@ def release_range(data: mmap.mmap, start: int, end: int) -> None:
 
 @cache
 def little_endian(dtype: DType) -> np.dtype[np.generic]:
-    """The numpy dtype of stored elements."""
     known = dtype.numpy
     return known if known.kind == "V" else known.newbyteorder("<")
 

@@ -70,7 +70,6 @@ class OfflineModel:
 
     @property
     def format_version(self) -> int:
-        """Version of the file's format."""
         if self.gears is None:
             return self.description.format_version
         return PLAIN_GEARS_VERSION if self.gears.padding is None else GEARS_VERSION
@@ -164,7 +163,6 @@ def open_model(path: Path) -> OfflineModel:
 
 
 def _map_file(path: Path) -> mmap.mmap:
-    """The file's bytes, mapped read-only."""
     data = map_file(path)
     if isinstance(data, bytes):
         raise NOT_OM.error(

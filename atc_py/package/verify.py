@@ -78,7 +78,6 @@ def verify(data: mmap, file: str) -> VerifiedFile:
 def _verified_gear(
     data: mmap, entries: Mapping[str, Entry], index: OmIndex, gear: int, file: str
 ) -> Verified:
-    """Content for one gear of a file, checked as a model of its own."""
     row = index.gears.gears[gear]
     model = decode_gear(entries[row.model].data_in(data), file, row.model)
     names = names_of_gear(index, model, gear)
@@ -105,7 +104,6 @@ def _check_graph(
 
 
 def _sound_members(data: mmap, file: str) -> tuple[dict[str, Entry], OmModel | OmIndex]:
-    """Members and description after checking all bytes against their digests."""
     sink = Sink()
     listed, digest = read_directory(data, file)
     check_names(listed, file, sink)

@@ -77,7 +77,6 @@ def _replaced(dim: DimSum, sums: Mapping[str, DimSum]) -> DimSum:
 
 
 def _numbers_of(names: Sequence[str], auto: AutoGears) -> dict[str, tuple[int, ...]]:
-    """The numbers of each name."""
     left = [name for name in names if name not in auto.numbers]
     known = {*names, *auto.sums, ""}
     strange = [name for name in (*auto.numbers, *auto.sums) if name not in known]

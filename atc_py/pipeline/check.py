@@ -306,7 +306,6 @@ class _UnknownNames:
         self._unknown = {key: each for key, each in before.items() if key in here}
 
     def refuse(self) -> None:
-        """Refuse the names that are left."""
         if self._unknown:
             raise AtcError(*self._unknown.values())
 

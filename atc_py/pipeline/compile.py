@@ -159,7 +159,6 @@ class CompiledGraph(msgspec.Struct, frozen=True):
     warnings: tuple[Diagnostic, ...]  # what passes found that does not stop the conversion
 
     def write(self, output: Path, *, durable: bool) -> WrittenModel:
-        """Write the offline model."""
         return write_model(
             self.graph, output, self.contents, durable=durable, description=self.description
         )
@@ -212,7 +211,6 @@ class TrialCompiler:
 
     @gc_paused()
     def __init__(self, model: Path, options: CompileOptions) -> None:
-        """Read and check `model`."""
         self._clock = StageClock(None)
         self._shared = shared_inputs(options, to_run=True)
         file = _read(model, read_model, options, self._clock, self._shared.soc)
@@ -220,7 +218,6 @@ class TrialCompiler:
 
     @gc_paused()
     def write(self, output: Path, options: CompileOptions) -> None:
-        """Compile to `output`."""
         found, shared, clock = self._found, self._shared, self._clock
         controls = controls_of(found.file, found.view, options)
         lowered = lowered_file(found, controls, shared, clock)

@@ -178,7 +178,6 @@ def compile_gears(
 def _file_and_gears(
     model: Path, options: CompileOptions, gears: Gears | AutoGears, shared: SharedInputs
 ) -> tuple[OnnxFile, Gears]:
-    """The file with open dims where the gears have them, and the gears."""
     file = with_user_ends(read_model(model), options)
     if isinstance(gears, AutoGears):
         gears = gears_by_name(file, gears, shared.soc.most_gears)

@@ -49,7 +49,6 @@ _COUNTS = {
 
 
 def huawei_facts(file: HuaweiFile, *, with_ops: bool = False) -> HuaweiFacts:
-    """The content of an opened file."""
     if file.om2 is not None:
         models = _om2_models(file.om2)
     else:

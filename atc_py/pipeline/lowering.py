@@ -233,7 +233,6 @@ def _ending_as_atc(broken: Iterable[Finding], options: CompileOptions) -> Iterat
 
 
 def sound_check(view: SourceModel, judge: Judge) -> Checked:
-    """The check of a model in which no rule is broken."""
     checked = check_view(view, judge.conditions, judge.specs, history())
     missing = not_lowered(view.all_nodes, str(view.path), judge.specs)
     if missing or checked.check.standing is Standing.ERROR:
@@ -242,7 +241,6 @@ def sound_check(view: SourceModel, judge: Judge) -> Checked:
 
 
 def controls_of(file: OnnxFile, view: SourceModel, options: CompileOptions) -> Controls:
-    """The user's requests for single nodes."""
     if not options.precision.given():
         return Controls()
     from atc_py.passes.precision.control_files import read_controls

@@ -44,7 +44,6 @@ class PictureConfigs(msgspec.Struct, frozen=True):
 
 
 def read_preprocessing(path: Path, options: CompileOptions) -> PictureConfigs:
-    """The user's AIPP configurations."""
     kind = None if options.gears is None else options.gears.kind
     if kind is GearKind.DIMS:
         raise dims_gears_refusal(str(path))

@@ -57,7 +57,6 @@ class BoardMeasures:
         self.outputs: dict[str, Distances] = {}
 
     def begin(self) -> None:
-        """Forget what was measured before."""
         self.layers, self.outputs = {}, {}
 
     def add(self, name: str, simulated: Array | None, wanted: Array | None) -> None:

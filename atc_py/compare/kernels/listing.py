@@ -37,7 +37,6 @@ def kernel_texts(model: OfflineModel) -> dict[str, str]:
 
 
 def index_place(model: OfflineModel) -> Place:
-    """The place of the list of a model's kernels."""
     return Place(file=str(model.path), field=KERNELS + INDEX)
 
 

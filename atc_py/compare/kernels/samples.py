@@ -46,7 +46,6 @@ class SampledLaunch:
 
     @property
     def outputs(self) -> tuple[TensorFacts, ...]:
-        """Types of the kernel's results."""
         return self.parts[-1].step.node.outputs
 
 
@@ -100,7 +99,6 @@ def _input_data(step: Step, position: int, generator: np.random.Generator) -> ND
 
 
 def _known_shapes(tensors: tuple[TensorFacts, ...]) -> tuple[Shape, ...]:
-    """The shapes of tensors, none where one is open."""
     return (
         ()
         if any(tensor.is_open for tensor in tensors)

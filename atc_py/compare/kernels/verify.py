@@ -59,7 +59,6 @@ def packed_inputs(kernel: KernelEntry, arrays: Sequence[NDArray[Any]]) -> tuple[
 
 
 def stored_outputs(kernel: KernelEntry, outputs: Sequence[TensorFacts]) -> tuple[TensorFacts, ...]:
-    """The arrays that a kernel writes, as it addresses them."""
     types = []
     for port, facts in zip(kernel["outputs"], outputs, strict=True):
         origin, storage = _place(kernel, port, facts)
@@ -115,7 +114,6 @@ class ModelAsWritten:
     source: OfflineModel  # holds the constants
 
     def array(self, member: str) -> NDArray[Any]:
-        """The data of a constant."""
         return self.source.array(member)
 
 
@@ -152,7 +150,6 @@ class Verdict(Enum):
 
     @property
     def is_wrong(self) -> bool:
-        """True if it makes the command fail."""
         return self in {Verdict.DIFFERS, Verdict.FAULT, Verdict.NOT_BUILT}
 
 

@@ -293,7 +293,6 @@ class _Proved(TypedDict):
 
 
 def proved(proof: FixProof | None) -> _Proved:
-    """The fields of the record about the proof of the whole model."""
     if proof is None:
         return {"seeds": (), "outputs": {}}
     outputs = {name: difference_of(output) for name, output in proof.outputs.items()}
@@ -327,7 +326,6 @@ class _Verdicts(TypedDict):
 
 
 def parser_rules(check: ModelCheck) -> set[str]:
-    """The rules of CANN's parser that the model breaks."""
     return {each.rule for each in check.findings if is_of_model(each)}
 
 
@@ -337,7 +335,6 @@ def verdicts(
     options: FixOptions,
     target: OnTarget | None = None,
 ) -> _Verdicts:
-    """The fields of the record about the checks before and after."""
     before, after = checks
     left = errors_left(after, options.rules)
     return {

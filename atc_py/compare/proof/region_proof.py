@@ -89,11 +89,9 @@ class RegionProof:
 
     @property
     def is_shown(self) -> bool:
-        """True if anything was compared."""
         return bool(self.runs or self.drawn)
 
     def add(self, other: RegionProof) -> None:
-        """Take in the results of another part of the rewrite."""
         self.error = max(self.error, other.error)
         self.differing += other.differing
         self.moved += other.moved
@@ -154,7 +152,6 @@ class RegionTest:
             return
 
     def close(self) -> None:
-        """Give back what the engines hold."""
         self.before.close()
         self.after.close()
         self._engines = None

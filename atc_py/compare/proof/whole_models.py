@@ -47,7 +47,6 @@ class SharedSteps:
     def __init__(
         self, tensors: TensorReader, seeds: Sequence[int], visible: Mapping[str, NDArray[Any]]
     ) -> None:
-        """Take what `prove_step` takes."""
         self._tensors = tensors
         self._seeds = seeds
         self._visible = dict(visible)

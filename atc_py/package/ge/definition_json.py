@@ -36,7 +36,6 @@ class _EncodeError(ValueError):
 
 
 def read_definition(path: Path) -> bytes:
-    """The message of a JSON file."""
     data = read_bytes(path, _MOST_BYTES)
     try:
         document = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))

@@ -60,7 +60,6 @@ class DumpSource(GeSource):
     __slots__ = ()
 
     def fault(self, message: Text, part: str = "") -> AtcError:
-        """BAD_DUMP with a message, at a part of the file."""
         return BAD_DUMP.error(
             message,
             place=Place(file=self.file, field=part or None),
@@ -83,7 +82,6 @@ def read_dump(path: Path) -> Dump:
 
 
 def dump_of(data: mmap | bytes, file: str) -> Dump:
-    """The dump in the bytes of a file."""
     source = DumpSource(data, file)
     if len(data) < _LENGTH.size:
         raise source.fault(Text("it has {count} bytes, too few for a dump", count=len(data)))

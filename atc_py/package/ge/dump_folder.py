@@ -65,7 +65,6 @@ class DumpFolder(msgspec.Struct, frozen=True):
 
 
 def escaped_name(name: str) -> str:
-    """A name as it stands in the names of dumps."""
     return name.translate(_ESCAPED)
 
 

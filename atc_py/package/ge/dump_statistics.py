@@ -71,7 +71,6 @@ def statistics_of(array: NDArray[Any]) -> Statistics:
 
 
 def read_statistics(path: Path) -> tuple[StatisticsRow, ...]:
-    """The outputs in a table, in order."""
     lines = csv.reader(read_text(path, _MOST_BYTES).splitlines())
     try:
         places = {name.strip().lower(): at for at, name in enumerate(next(lines, []))}

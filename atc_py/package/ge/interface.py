@@ -55,7 +55,6 @@ class GeInterface(msgspec.Struct):
 
 
 def read_interface(source: GeSource, span: ByteSpan) -> GeInterface:
-    """The content of a partition MODEL_INOUT_INFO."""
     interface = GeInterface()
     at = span.start
     while at < span.end:

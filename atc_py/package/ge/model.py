@@ -143,7 +143,6 @@ class HuaweiModel:
 
     @property
     def ops(self) -> tuple[GeOp, ...]:
-        """The ops of the main graph, in order."""
         return self.graphs[0].ops if self.graphs else ()
 
     @cached_property

@@ -41,7 +41,6 @@ class GeNameTable:
         return known
 
     def text(self, number: int) -> str:
-        """The text that an integer stands for."""
         if not 0 <= number < len(self.texts):
             raise self._missing(number, "attr_value_enum", len(self.texts))
         return self.texts[number]

@@ -45,7 +45,6 @@ class NanoReader:
         self._at = span.start + len(NANO_MAGIC) + _COUNT.size
 
     def sides(self) -> tuple[list[NanoTensor], list[NanoTensor]]:
-        """The inputs and the outputs."""
         return list(self._tensors(_INPUTS, _INPUT)), list(self._tensors(_OUTPUTS, _OUTPUT))
 
     def _take(self, form: struct.Struct) -> tuple[int, ...]:

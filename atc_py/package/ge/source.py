@@ -28,7 +28,6 @@ class ByteSpan(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Its bytes."""
         return self.end - self.start
 
 
@@ -48,11 +47,9 @@ class GeSource:
         self._left = MOST_KEPT
 
     def fault(self, message: Text, part: str = "") -> AtcError:
-        """BAD_HUAWEI_MODEL with a message, at a part of the file."""
         return BAD_HUAWEI_MODEL.error(message, place=Place(file=self.file, field=part or None))
 
     def fields(self, span: ByteSpan) -> Iterator[WireField]:
-        """The fields of a message."""
         try:
             yield from wire_fields(self.data, *span)
         except WireError as error:
@@ -77,7 +74,6 @@ class GeSource:
             raise self.fault(Text("its messages have more than {most} fields", most=MOST_KEPT))
 
     def check_count(self, numbers: int) -> None:
-        """Refuse the value of an attribute with too many numbers."""
         if numbers > MOST_NUMBERS:
             raise self.fault(Text("an attribute has more than {most} numbers", most=MOST_NUMBERS))
 

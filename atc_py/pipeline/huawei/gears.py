@@ -34,7 +34,6 @@ def plain_name(name: str) -> str:
 
 
 def graph_of_gear(model: HuaweiModel, case: GeOp, gear: int) -> GeGraph:
-    """The graph of a gear."""
     names = case.subgraphs
     graph = next(
         (each for each in model.graphs[1:] if names[gear : gear + 1] == (each.name,)), None

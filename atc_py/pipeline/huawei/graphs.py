@@ -131,7 +131,6 @@ class _Importer:
         return op is not self._case and chooses_gear(op)
 
     def _add_call(self, op: GeOp, scope: GraphScope, depth: int) -> None:
-        """Add the ops of the graph that an op runs."""
         if op is self._case and self._gear is not None:
             name, first = graph_of_gear(self._model, op, self._gear).name, FIRST_BRANCH_OPERAND
         elif op.type in _CALLS and len(op.subgraphs) == 1:
@@ -163,7 +162,6 @@ class _Importer:
         self._main.values[GeEdge(op.name, 0)] = value
 
     def _add_op(self, op: GeOp, scope: GraphScope) -> None:
-        """Add the nodes of an op, or note that it is missing."""
         before = len(self._graph.nodes)
         try:
             made, values = self._nodes_of(op, scope)

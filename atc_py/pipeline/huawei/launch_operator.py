@@ -31,7 +31,6 @@ class LaunchOperator(msgspec.Struct, frozen=True):
 
     @property
     def x(self) -> Value:
-        """The first operand."""
         if not self.operands:
             raise NotModeledError(Text("{op} reads nothing", op=self.type))
         return next(iter(self.operands.values()))

@@ -67,7 +67,6 @@ class ImportedModel(OfflineModel):
 
     @property
     def archive(self) -> Path:
-        """The temporary file."""
         return self._archive
 
     def at_gear(self, gear: int) -> OfflineModel:
@@ -80,7 +79,6 @@ class ImportedModel(OfflineModel):
         return found if found is self else _ImportedGear(self, self._data, self._file, gear)
 
     def close(self) -> None:
-        """Let go of both files."""
         super().close()
         self._kept.close()
 
@@ -96,12 +94,10 @@ class _ImportedGear(OfflineModel):
 
     @property
     def archive(self) -> Path:
-        """The temporary file."""
         return self._archive
 
 
 def open_imported(path: Path, like: Path | None, submodel: str | None) -> OfflineModel:
-    """Import a model of Huawei's; `open_offline` has the arguments."""
     nodes = [] if like is None else read_model(like, lenient=True).nodes
     network = {node.name: node for node in nodes if node.name}
     with open_huawei(path) as file:
@@ -173,7 +169,6 @@ def _imported(model: HuaweiModel, path: Path, network: Mapping[str, OnnxNode]) -
 def _graph(
     model: HuaweiModel, path: Path, network: Mapping[str, OnnxNode], gear: int | None
 ) -> Imported:
-    """The graph of a model or of one of its gears."""
     found = import_graph(model, network, gear)
     if not found.graph.outputs:
         causes = [each for each in found.missing if each.is_cause]

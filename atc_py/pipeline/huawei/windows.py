@@ -28,7 +28,6 @@ class WindowAxis(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """Elements that a window spans."""
         return self.dilation * (self.taps - 1) + 1
 
     def pads(self, stride: int) -> range:

@@ -168,12 +168,10 @@ class Tried:
 
     @property
     def is_sound(self) -> bool:
-        """Tell whether the choice causes no fault and breaks no rule."""
         return not (self.faults or self.errors)
 
     @property
     def fits(self) -> bool:
-        """Tell whether the choice is sound and compiles."""
         return self.is_sound and not self.refusals
 
     @property
@@ -227,12 +225,10 @@ class Search:
 
     @property
     def may_open_each(self) -> bool:
-        """Tell whether the file may be judged once for each of its dims."""
         return len(self.dims) <= _MOST_TRIALS and len(self.dims) * self._nodes <= _MOST_NODES
 
     @property
     def may_go_on(self) -> bool:
-        """Tell whether one more choice may be tried."""
         return len(self._tried) < self._limit
 
     def propose(self) -> Proposal:
@@ -284,7 +280,6 @@ class Search:
         return self._tried[key]
 
     def _refusals(self, judgment: Judgment) -> int:
-        """Count the errors of a trial compilation that this choice causes."""
         if judgment.of(Standing.ERROR):
             return 0
         if self._certain is None:

@@ -41,7 +41,6 @@ def read_npy(path: Path, most: int | None = None) -> Array:
 
 
 def read_npz(path: Path, most: int | None = None) -> dict[str, Array]:
-    """All arrays of an .npz file, by name."""
     arrays: dict[str, Array] = {}
     with opened(path) as file, reporting_damage(path), zipfile.ZipFile(file) as archive:
         claimed = sum(member.file_size for member in archive.infolist())

@@ -35,7 +35,6 @@ class ArrayRows:
         self.shape = shape
 
     def read(self, count: int) -> NDArray[Any]:
-        """The next rows."""
         shape = (count, *self.shape[1:])
         size = math.prod(shape) * self.dtype.itemsize
         with reporting_damage(self._path):
@@ -52,7 +51,6 @@ class ArrayRows:
 
 
 def array_headers(path: Path) -> list[ArrayHeader]:
-    """The types of the arrays in an .npy or .npz file."""
     with opened(path) as file, reporting_damage(path):
         if path.suffix != ".npz":
             shape, _, dtype = _stored_header(file)

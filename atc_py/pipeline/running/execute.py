@@ -149,7 +149,6 @@ def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], floa
 
 
 def mismatches(done: Run) -> tuple[Diagnostic, ...]:
-    """OUTPUT_MISMATCH for each output that differs from the expected one."""
     return tuple(_mismatch(row) for row in done.comparisons if not row.passed)
 
 

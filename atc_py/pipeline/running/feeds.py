@@ -99,7 +99,6 @@ def odd_feeds(feeds: Mapping[str, Array]) -> Iterator[Diagnostic]:
 
 
 def count_odd_values(array: Array) -> int:
-    """Count the elements that are infinite or NaN."""
     if not DType.from_numpy(array.dtype).is_float:
         return 0
     flat = array.reshape(-1)

@@ -192,7 +192,6 @@ class Model:
         return filled(self.description, inputs)
 
     def _check_ranges(self, inputs: Mapping[str, npt.NDArray[np.generic]]) -> None:
-        """Refuse arrays with dims outside of the ranges that the model was converted for."""
         for name, array in inputs.items():
             shape = tuple(getattr(array, "shape", ()))
             dims = self._ranges.get(name, ())
@@ -281,7 +280,6 @@ class Model:
 
 
 def ports_of(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
-    """The ports with the types of their tensors."""
     tensors, dynamic = description.tensors, _pictures_with_settings(description)
     return tuple(
         Port(

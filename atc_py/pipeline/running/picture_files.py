@@ -76,7 +76,6 @@ def read_pictures(
 
 
 def is_picture_file(path: Path) -> bool:
-    """True if a file's suffix is that of pictures."""
     return path.suffix.lower() in _PICTURES
 
 

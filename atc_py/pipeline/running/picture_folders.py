@@ -81,7 +81,6 @@ class PictureFolders:
         self.count = len(self._rows)
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
-        """Yield the samples."""
         for row in self._rows:
             yield str(row[0][1]), self._feeds(row)
 
@@ -102,7 +101,6 @@ class PictureFolders:
         return None if others else first
 
     def _is_picture(self, target: PictureInput | None, path: Path) -> bool:
-        """True if a file holds a picture for an input."""
         if target is None or path.is_dir():
             return False
         if path.suffix.lower() != ".npy":
@@ -171,7 +169,6 @@ class PictureFolders:
 
 
 def _joined(target: PictureInput, paths: Sequence[Path], settings: Feeds) -> NDArray[Any]:
-    """Data for an input of the pictures of a sample."""
     if len(paths) != target.features[0]:
         raise BAD_RUN_INPUT.error(
             Text(

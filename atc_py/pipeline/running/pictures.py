@@ -168,7 +168,6 @@ def whole_picture_settings(description: OmModel) -> dict[str, Array]:
 
 
 def require_settings(description: OmModel, feeds: Mapping[str, Array]) -> None:
-    """Refuse a run whose pictures have no settings."""
     for each in _dynamic_inputs(description):
         if each.parameters not in feeds:
             raise MISSING_RUN_INPUT.error(

@@ -40,7 +40,6 @@ class FileSamples:
         ]
 
     def chosen(self, positions: Sequence[int]) -> FileSamples:
-        """Those at some positions."""
         return FileSamples(self._named, self._ports, self._sink, positions)
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
@@ -55,7 +54,6 @@ class FileSamples:
 def require_same_count(
     named: Sequence[tuple[str | None, Path]], columns: Sequence[Sequence[object]]
 ) -> None:
-    """Refuse folders that hold different numbers of samples."""
     counts = {str(path): len(own) for (_, path), own in zip(named, columns, strict=True)}
     if len(set(counts.values())) != 1:
         raise NO_SAMPLES.error(

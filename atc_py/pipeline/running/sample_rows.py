@@ -34,7 +34,6 @@ class RowSamples:
     """Samples along the first axis of arrays."""
 
     def __init__(self, named: Sequence[tuple[str | None, Path]], ports: Sequence[Port]) -> None:
-        """Find the arrays."""
         self._stacks = [
             _stack(path, each, port)
             for name, path in named

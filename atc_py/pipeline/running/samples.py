@@ -34,9 +34,7 @@ class Samples(Protocol):
 
     count: int
 
-    def __iter__(self) -> Iterator[tuple[str, Feeds]]:
-        """Yield a label and the arrays of each sample."""
-        ...
+    def __iter__(self) -> Iterator[tuple[str, Feeds]]: ...
 
 
 class ArraySamples:
