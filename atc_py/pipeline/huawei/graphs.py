@@ -9,7 +9,6 @@ import msgspec
 from atc_py.ir import Engine, Graph, Node, Origin, Phase, Value
 from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.options.gears import SHAPE_DATA
-from atc_py.package.ge.gear_case import gear_case
 from atc_py.package.ge.graph import GeEdge, GeOp, GeOperand
 from atc_py.package.ge.launches import GeLaunch, model_launches
 from atc_py.package.ge.model import CONSTANT_OPS, INPUT_OPS, OUTPUT_OPS, HuaweiModel
@@ -89,7 +88,7 @@ class _Importer:
         self, model: HuaweiModel, network: Mapping[str, OnnxNode], gear: int | None
     ) -> None:
         self._model, self._network, self._gear = model, network, gear
-        self._case = None if gear is None else gear_case(model)
+        self._case = None if gear is None else model.gear_case
         self._graph = Graph(model.graphs[0].name, Phase.LAID_OUT)
         self._main = GraphScope(model.graphs[0])
         self._unused = {graph.name: graph for graph in reversed(model.graphs[1:])}
