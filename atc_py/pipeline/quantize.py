@@ -20,8 +20,8 @@ from atc_py.options.command_options import FORMS, RewriteOptions
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.output_paths import rewritten_output
-from atc_py.pipeline.fixed_nodes import fixed_nodes
 from atc_py.pipeline.judging import Judge
+from atc_py.pipeline.lowering import fixed_nodes
 from atc_py.results.quantization import QuantBiases, Quantization, layer_counts
 from atc_py.spec import Library, specifications
 from atc_py.target import find_soc

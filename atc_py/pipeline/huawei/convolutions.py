@@ -9,12 +9,9 @@ from functools import partial
 
 from atc_py.ir import AttrValue, Value
 from atc_py.onnx_graph.graph import OnnxNode
-from atc_py.pipeline.huawei.attributes import stated_attributes
-from atc_py.pipeline.huawei.building import LaunchBuilder
-from atc_py.pipeline.huawei.kernel_windows import kernel_windows
-from atc_py.pipeline.huawei.launch_operator import LaunchOperator, vector
+from atc_py.pipeline.huawei.building import LaunchBuilder, LaunchOperator, stated_attributes, vector
 from atc_py.pipeline.huawei.tensors import NotModeledError
-from atc_py.pipeline.huawei.windows import WindowAxis, solve
+from atc_py.pipeline.huawei.windows import WindowAxis, kernel_windows, solve
 from atc_py.target import find_operator
 from atc_py.text import Text
 

@@ -14,7 +14,7 @@ from atc_py.package.ge.launches import GeLaunch, model_launches
 from atc_py.package.ge.model import CONSTANT_OPS, INPUT_OPS, OUTPUT_OPS, HuaweiModel
 from atc_py.package.ge.pictures import data_inputs, model_pictures
 from atc_py.package.ge.tasks import GeKernel
-from atc_py.pipeline.huawei.building import LaunchBuilder
+from atc_py.pipeline.huawei.building import LaunchBuilder, LaunchOperator
 from atc_py.pipeline.huawei.convolutions import filter_groups
 from atc_py.pipeline.huawei.fused import (
     RESULT,
@@ -31,7 +31,6 @@ from atc_py.pipeline.huawei.gears import (
     inputs_of_gear,
     plain_name,
 )
-from atc_py.pipeline.huawei.launch_operator import LaunchOperator
 from atc_py.pipeline.huawei.operators import add_operation
 from atc_py.pipeline.huawei.pictures import picture_type
 from atc_py.pipeline.huawei.scopes import GraphScope, NeededError

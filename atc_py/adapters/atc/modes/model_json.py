@@ -40,7 +40,7 @@ def onnx_to_json(model: Path, options: CompileOptions | None = None) -> str:
     from atc_py.package.archive import weight_member
     from atc_py.package.describe import describe
     from atc_py.package.schema import PackageContents
-    from atc_py.pipeline.lowered import lowered_graph
+    from atc_py.pipeline.lowering import lowered_graph
 
     graph = lowered_graph(model, options)
     for node in graph.nodes:  # a description has engines, which only passes choose
