@@ -12,7 +12,6 @@ from tempfile import mkdtemp
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.compare.beside import Beside
 from atc_py.compare.compilation import Compilation
 from atc_py.compare.fitting_samples import FittingSamples
 from atc_py.compare.input_roles import input_roles
@@ -33,7 +32,7 @@ from atc_py.compare.own_errors import (
     own_errors_of,
     with_own_errors,
 )
-from atc_py.compare.paired_run import Feeds, Original, Pair
+from atc_py.compare.paired_run import Beside, Feeds, Original, Pair
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.compare.sample_source import DrawnSamples, SampleInputs, given_source
 from atc_py.compare.suggest import search

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from atc_py.compare.input_roles import Role
-from atc_py.compare.inputs import fitting_feeds
+from atc_py.compare.input_roles import Role, fitting_feeds
 from atc_py.diag import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, AtcError, Place, Sink
 from atc_py.package.schema import OmModel
 from atc_py.pipeline.running.model import Port

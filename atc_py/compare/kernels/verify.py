@@ -16,8 +16,15 @@ from numpy.typing import NDArray
 
 from atc_py.compare.kernels.agreement import agreement
 from atc_py.compare.kernels.expected import expected_of
-from atc_py.compare.kernels.index import KernelEntry, PortEntry, check_fit
-from atc_py.compare.kernels.listing import KernelList, index_place, kernel_texts, read_kernels
+from atc_py.compare.kernels.listing import (
+    KernelEntry,
+    KernelList,
+    PortEntry,
+    check_fit,
+    index_place,
+    kernel_texts,
+    read_kernels,
+)
 from atc_py.compare.kernels.program import Job, JobOutcome, run_jobs
 from atc_py.compare.kernels.samples import SampledLaunch, case_of
 from atc_py.device.sim.execution.loading import build_program
@@ -102,10 +109,6 @@ def _place(
     return origin, storage
 
 
-# SoCs have kernels that do, which the simulator follows. The stubs keep float32 between their steps,
-# and are compared with the simulator's computing likewise.
-
-
 @dataclass(frozen=True, slots=True)
 class ModelAsWritten:
     """A model with the data of another one."""
@@ -118,7 +121,11 @@ class ModelAsWritten:
 
 
 def as_written(model: OfflineModel) -> ModelAsWritten:
-    """`model` with the implementations that its kernels have."""
+    """`model` with the implementations that its kernels have.
+
+    SoCs have kernels that round their steps, which the simulator follows. The stubs keep float32
+    between steps, and are compared with the simulator's computing likewise.
+    """
     nodes = [_as_written(node) for node in model.description.nodes]
     return ModelAsWritten(msgspec.structs.replace(model.description, nodes=nodes), model)
 

@@ -185,9 +185,6 @@ def _plain(name: str) -> str:
     return "ND" if name in {"NCHW", "NHWC", "NCDHW", "NDHWC", "HWCN"} else name
 
 
-_Pair = tuple[list[SideConstant], list[SideConstant]]
-
-
 def matched_constants(
     first: Iterable[SideConstant], second: Iterable[SideConstant]
 ) -> Iterator[ConstantDifference]:
@@ -196,29 +193,10 @@ def matched_constants(
     A constant that several launches read is one for each. Those of one launch with several nodes
     meet those of all launches with a node of it.
     """
-    for pair in _by_nodes(list(first), list(second)):
-        yield from _matched(*pair)
-
-
-def _by_nodes(first: list[SideConstant], second: list[SideConstant]) -> Iterator[_Pair]:
-    parent: dict[str, str] = {}
-
-    def root(name: str) -> str:
-        while parent.setdefault(name, name) != name:
-            parent[name] = parent[parent[name]]  # halves the path
-            name = parent[name]
-        return name
-
-    sides = first, second
-    for constant in (*first, *second):
-        for node in constant.nodes[1:]:
-            parent[root(node)] = root(constant.nodes[0])
-    groups: defaultdict[str, _Pair] = defaultdict(lambda: ([], []))
-    for side, constants in enumerate(sides):
-        for constant in constants:
-            key = root(constant.nodes[0]) if constant.nodes else ""
-            groups[key][side].append(constant)
-    yield from groups.values()
+    sides = list(first), list(second)
+    names = [[constant.nodes or ("",) for constant in constants] for constants in sides]
+    for one, other in linked_groups(*names):
+        yield from _matched([sides[0][at] for at in one], [sides[1][at] for at in other])
 
 
 def _matched(first: list[SideConstant], second: list[SideConstant]) -> Iterator[ConstantDifference]:

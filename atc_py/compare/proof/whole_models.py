@@ -16,8 +16,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from atc_py.compare.input_roles import Role, input_roles
-from atc_py.compare.inputs import fitting_feeds
+from atc_py.compare.input_roles import Role, fitting_feeds, input_roles
 from atc_py.compare.proof.final_regions import FinalRegions
 from atc_py.compare.proof.quantizer_steps import MovedCodes, quantized_values
 from atc_py.compare.proof.region_data import moved, step_of
