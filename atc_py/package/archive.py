@@ -85,7 +85,10 @@ class ArchiveWriter:
                 digests.update(piece)
                 self._file.write(piece)
             entry = replace(entry, crc=digests.crc)
-            self._patch(entry)
+            # The CRC, known only now, goes into the header that stands before the data.
+            self._file.seek(entry.offset)
+            self._file.write(local_header(entry))
+            self._file.seek(entry.end)
         if digests.size != size:
             raise ValueError(f"{name} has {digests.size} bytes, promised {size}")
         self._end += len(header) + size
@@ -109,12 +112,6 @@ class ArchiveWriter:
         self._file.write(tail)
         self._file.truncate()
         return self._end + len(tail)
-
-    def _patch(self, entry: Entry) -> None:
-        """Put the CRC, known only now, into the header that stands before the data."""
-        self._file.seek(entry.offset)
-        self._file.write(local_header(entry))
-        self._file.seek(entry.end)
 
 
 class _Digests:

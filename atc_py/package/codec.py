@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from atc_py.diag import NOT_OM, OM_CONTENT, OM_VERSION, Place
+from atc_py.diag import NOT_OM, OM_CONTENT, OM_VERSION, AtcError, Place
 from atc_py.package.archive import MODEL, REPORT
 from atc_py.package.schema import (
     FORMAT,
@@ -92,19 +92,21 @@ def decode_gear(data: bytes, file: str, member: str) -> OmModel:
     place = Place(file=file, field=member)
     model = _decoded_model(data, place)
     if (model.format, model.format_version) != (FORMAT, FORMAT_VERSION):
-        raise OM_CONTENT.error(
-            Text(
-                "{member} must be a description of version {format_version}, found {format}, "
-                "version {format_version_2}",
-                member=member,
-                format_version=FORMAT_VERSION,
-                format=repr(model.format),
-                format_version_2=model.format_version,
-            ),
-            place=place,
-            help=Text("convert the ONNX model again"),
+        message = Text(
+            "{member} must be a description of version {format_version}, found {format}, "
+            "version {format_version_2}",
+            member=member,
+            format_version=FORMAT_VERSION,
+            format=repr(model.format),
+            format_version_2=model.format_version,
         )
+        raise unusable(place, message)
     return model
+
+
+def unusable(place: Place, message: Text) -> AtcError:
+    """The refusal of a document that is not as it was written."""
+    return OM_CONTENT.error(message, place=place, help=Text("convert the ONNX model again"))
 
 
 def _decoded_model(data: bytes, place: Place) -> OmModel:
@@ -118,13 +120,8 @@ def decode_report(data: bytes, file: str, member: str = REPORT) -> dict[str, obj
     place = Place(file=file, field=member)
     report = _decode(data, dict[str, object], place)
     if is_deep(report):
-        raise OM_CONTENT.error(
-            Text(
-                "{member} is nested more than {max_depth} times", member=member, max_depth=MAX_DEPTH
-            ),
-            place=place,
-            help=Text("convert the ONNX model again"),
-        )
+        message = Text("{member} is nested more than {max_depth} times")
+        raise unusable(place, message.with_values(member=member, max_depth=MAX_DEPTH))
     return report
 
 
@@ -133,11 +130,8 @@ def _decode(data: bytes, type_: type[_T], place: Place) -> _T:
     try:
         return msgspec.json.decode(data, type=type_)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise OM_CONTENT.error(
-            Text("{field} does not follow the schema: {error}", field=place.field, error=error),
-            place=place,
-            help=Text("convert the ONNX model again"),
-        ) from error
+        message = Text("{field} does not follow the schema: {error}")
+        raise unusable(place, message.with_values(field=place.field, error=error)) from error
 
 
 def _without_nonfinite(node: OmNode) -> OmNode:
@@ -168,11 +162,6 @@ def _with_nonfinite(node: OmNode, place: Place) -> OmNode:
             for name, texts in node.nonfinite.items()
         }
     except ValueError as error:
-        raise OM_CONTENT.error(
-            Text(
-                "a number of node {node} cannot be read: {error}", node=repr(node.name), error=error
-            ),
-            place=place,
-            help=Text("convert the ONNX model again"),
-        ) from error
+        message = Text("a number of node {node} cannot be read: {error}")
+        raise unusable(place, message.with_values(node=repr(node.name), error=error)) from error
     return msgspec.structs.replace(node, attributes={**node.attributes, **numbers}, nonfinite={})

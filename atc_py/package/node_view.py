@@ -199,7 +199,11 @@ def _typed(declared: Attribute, value: OmAttribute) -> AttributeValue:
     if kind == "float" and isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
     if kind == "dtype" and isinstance(value, str):
-        return _dtype(declared.name, value)
+        try:
+            return DType.parse(value)
+        except UnknownDTypeError as error:
+            text = Text("attribute {name}: {error}")
+            raise NodeError(text.with_values(name=declared.name, error=error)) from None
     if (kind, type(value)) in {("int", int), ("bool", bool), ("string", str)}:
         return value
     raise _wrong_type(declared, value)
@@ -211,13 +215,6 @@ def _typed_list(declared: Attribute, values: list[int | float]) -> AttributeValu
     if declared.type == "floats":
         return tuple(float(value) for value in values)
     raise _wrong_type(declared, values)
-
-
-def _dtype(name: str, text: str) -> DType:
-    try:
-        return DType.parse(text)
-    except UnknownDTypeError as error:
-        raise NodeError(Text("attribute {name}: {error}", name=name, error=error)) from None
 
 
 def _wrong_type(declared: Attribute, value: OmAttribute) -> NodeError:

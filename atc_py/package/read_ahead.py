@@ -241,7 +241,8 @@ def npy_header(dtype: DType, shape: Shape) -> bytes:
     It is written here rather than by numpy, whose padding differs between versions: the reader
     compares headers as bytes and never evaluates one.
     """
-    text = f"{{'descr': {_descr(dtype)!r}, 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
+    name = _NAMED.get(dtype) or little_endian(dtype).str
+    text = f"{{'descr': {name!r}, 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
     unpadded = len(_MAGIC) + 2 + len(text) + 1
     padded = text + " " * (-unpadded % _ALIGNMENT) + "\n"
     return _MAGIC + struct.pack("<H", len(padded)) + padded.encode("ascii")
@@ -319,8 +320,3 @@ def release_range(data: mmap.mmap, start: int, end: int) -> None:
 def little_endian(dtype: DType) -> np.dtype[np.generic]:
     known = dtype.numpy
     return known if known.kind == "V" else known.newbyteorder("<")
-
-
-def _descr(dtype: DType) -> str:
-    """The name of a dtype in a header: `<f4`, `|b1`, `<V2` for bfloat16, `|i1` for int4."""
-    return _NAMED.get(dtype) or little_endian(dtype).str

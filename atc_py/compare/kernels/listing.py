@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal, TypedDict, cast
 import msgspec
 from msgspec import Meta
 
-from atc_py.diag import NOT_TRUSTED, OM_CONTENT, AtcError, Place
+from atc_py.diag import NOT_TRUSTED, OM_CONTENT, Place
 from atc_py.kernels.kernels import INDEX
 from atc_py.package.archive import KERNELS
+from atc_py.package.codec import unusable
 from atc_py.package.foreign import is_offline
 from atc_py.package.reader import OfflineModel
 from atc_py.system.json_text import MAX_DEPTH, is_deep
@@ -119,11 +120,11 @@ def decode_index(text: str, place: Place) -> Index:
         document = msgspec.json.decode(text)
         msgspec.convert(document, Index)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise _unusable_list(
+        raise unusable(
             place, Text("the list of kernels does not follow its schema: {error}", error=error)
         ) from error
     if is_deep(document):
-        raise _unusable_list(
+        raise unusable(
             place,
             Text("the list of kernels is nested more than {max_depth} times", max_depth=MAX_DEPTH),
         )
@@ -137,7 +138,7 @@ def decode_index(text: str, place: Place) -> Index:
                     kernel=kernel["name"],
                     unknown=sorted(unknown),
                 )
-                raise _unusable_list(place, message)
+                raise unusable(place, message)
     return index
 
 
@@ -153,7 +154,7 @@ def check_fit(
     """
     for kernel in kernels:
         if kernel["complete"] and kernel["numbers"] is None:
-            raise _unusable_list(
+            raise unusable(
                 place,
                 Text(
                     "{kernel} is complete but has no description of its numbers",
@@ -163,7 +164,7 @@ def check_fit(
         for row in kernel["rows"]:
             message = _misfit(kernel, row, nodes)
             if message:
-                raise _unusable_list(
+                raise unusable(
                     place, Text("{field} {message}", field=kernel["name"], message=Text(message))
                 )
 
@@ -189,10 +190,6 @@ def _misfit(kernel: KernelEntry, row: RowEntry, nodes: Mapping[str, tuple[int, i
             nodes=nodes[launched[-1]][1],
         )
     return ""
-
-
-def _unusable_list(place: Place, message: Text) -> AtcError:
-    return OM_CONTENT.error(message, place=place, help=Text("convert the ONNX model again"))
 
 
 class KernelList(Result, frozen=True):

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import msgspec
 from numpy.typing import NDArray
 
-from atc_py.diag import BAD_DUMP, AtcError, Place
-from atc_py.package.ge.dump_statistics import read_statistics
+from atc_py.diag import AtcError
+from atc_py.package.ge.dump_statistics import bad_dump, read_statistics
 from atc_py.package.ge.dump_tensors import DumpTensor, format_name, unpacked
 from atc_py.package.ge.messages import dtype_name
 from atc_py.package.ge.schema import DATA_TYPES
@@ -61,11 +61,7 @@ class DumpSource(GeSource):
     __slots__ = ()
 
     def fault(self, message: Text, part: str = "") -> AtcError:
-        return BAD_DUMP.error(
-            message,
-            place=Place(file=self.file, field=part or None),
-            help=Text("copy the file again from where it was written, and compare the sizes"),
-        )
+        return bad_dump(self.file, message, part or None)
 
 
 def read_dump(path: Path) -> Dump:

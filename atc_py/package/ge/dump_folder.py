@@ -162,17 +162,15 @@ def _execution_of(place: Path) -> tuple[Execution, str]:
 
 def _named(place: Path, names: list[str]) -> Iterator[tuple[str, str]]:
     """Yield names of files with the full ones, which stand in a table where they are too long."""
-    table = _mapping(place / _MAPPING) if _MAPPING in names else {}
+    table = {}
+    if _MAPPING in names:
+        lines = read_text(place / _MAPPING, _MOST_MAPPING).splitlines()
+        rows = (line.partition(",") for line in lines)
+        table = {number.strip(): own.strip() for number, comma, own in rows if comma}
     for name in names:
         stem = name.removesuffix(STATISTICS)
         full = table.get(stem, "") if _HASH.fullmatch(stem) else ""
         yield name, full + name[len(stem) :] if full else name
-
-
-def _mapping(path: Path) -> dict[str, str]:
-    """Full names by number."""
-    rows = (line.partition(",") for line in read_text(path, _MOST_MAPPING).splitlines())
-    return {number.strip(): name.strip() for number, comma, name in rows if comma}
 
 
 def _by_op(files: list[DumpFile]) -> dict[str, tuple[DumpFile, ...]]:

@@ -205,7 +205,9 @@ class GeTensorDesc(GeNamed):
     def origin_dims(self) -> tuple[int, ...]:
         """The dims that the tensor has in the network; those as stored where it does not say."""
         numbers = self.attributes.numbers("origin_shape")
-        return numbers if numbers or self._says_origin() else self.dims
+        # Without the flag, dims () are not those of a scalar, but of a tensor that says nothing.
+        is_stated = numbers or self.attributes.flag("origin_shape_initialized")
+        return numbers if is_stated else self.dims
 
     @property
     def origin_layout(self) -> str:
@@ -224,10 +226,6 @@ class GeTensorDesc(GeNamed):
     def data_offset(self) -> int:
         """Place of a constant in the partition of weights."""
         return self._number("data_offset")
-
-    def _says_origin(self) -> bool:
-        """True where dims () are those of a scalar, not of a tensor that says nothing."""
-        return self.attributes.flag("origin_shape_initialized")
 
 
 class GeTensor(GeMessage):
