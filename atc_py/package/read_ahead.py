@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, lru_cache, partial
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import msgspec
 import numpy as np
@@ -276,6 +276,12 @@ def array_chunks(array: npt.NDArray[np.generic]) -> Iterator[memoryview]:
     )
     for piece in pieces:
         yield np.asarray(piece).view(np.uint8).data
+
+
+def write_npy(file: IO[bytes], array: npt.NDArray[np.generic]) -> None:
+    """Write an array; numpy.save would write past `file`, whose failing writes are diagnostics."""
+    file.write(npy_header(DType.from_numpy(array.dtype), array.shape))
+    file.writelines(array_chunks(array))
 
 
 def view_array(data: mmap.mmap, offset: int, dtype: DType, shape: Shape) -> npt.NDArray[np.generic]:

@@ -127,7 +127,11 @@ def lowered_file(
     source, placements = found.source, found.checked.placements
     with clock.stage("lower"):
         graph = lower_model(source, shared.judge.specs, placements)
-        doubts = _with_pictures(graph, shared, controls)
+        doubts: tuple[Diagnostic, ...] = ()
+        if shared.pictures is not None:
+            from atc_py.pipeline.preprocessing import add_preprocessing
+
+            doubts = add_preprocessing(graph, shared.pictures, shared.soc, controls.fp16_inputs)
     operators = counts_by_name(node.op_type for node in source.nodes)
     return Lowered(
         graph,
@@ -140,17 +144,6 @@ def lowered_file(
         operators,
         source.weight_bytes,
     )
-
-
-def _with_pictures(
-    graph: Graph, shared: SharedInputs, controls: Controls
-) -> tuple[Diagnostic, ...]:
-    """Insert what makes features of pictures; return warnings about the configurations."""
-    if shared.pictures is None:
-        return ()
-    from atc_py.pipeline.preprocessing import add_preprocessing
-
-    return add_preprocessing(graph, shared.pictures, shared.soc, controls.fp16_inputs)
 
 
 def _fixed(

@@ -47,7 +47,7 @@ def rewrite_quantized(
             help=Text("forms are {forms}", forms=" and ".join(FORMS)),
         )
     specs = specifications(None, options.operator_list)
-    tell = on_stage or _no_progress
+    tell = on_stage or (lambda _stage: None)
     path = rewritten_output(model, output, form, FORMS)
     tell("read")
     file = read_model(model)
@@ -118,7 +118,3 @@ def _conditions(*, strict: bool) -> Conditions:
     options = CheckOptions()
     soc = find_soc(options.soc)
     return Conditions(options.precision_mode, soc, strict=strict)
-
-
-def _no_progress(_stage: str) -> None:
-    """Ignore all progress."""

@@ -5,7 +5,6 @@ convolution, and shapes allow few.
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 from atc_py.ir import AttrValue, Value
 from atc_py.onnx_graph.graph import OnnxNode
@@ -111,7 +110,7 @@ def _kernel_window(operation: LaunchOperator) -> dict[str, AttrValue] | None:
         ends = [
             min(
                 (both - first for both in axis.pads(stride) if both >= first),
-                key=partial(_unlike, first),
+                key=lambda end, first=first: (end != first, end),  # as long as the start, or short
                 default=None,
             )
             for axis, stride, first in zip(axes, load.strides, start, strict=True)
@@ -123,11 +122,6 @@ def _kernel_window(operation: LaunchOperator) -> dict[str, AttrValue] | None:
                 "dilations": (1, 1, *load.dilations),
             }
     return None
-
-
-def _unlike(start: int, end: int) -> tuple[bool, int]:
-    """The order of pads at the end: as long as that at the start, then the shortest."""
-    return end != start, end
 
 
 def _axes(

@@ -115,7 +115,8 @@ class _Importer:
 
     def _walk(self, scope: GraphScope, depth: int) -> None:
         for op in scope.graph.ops:
-            if op.type in _PLACES or (self._case is not None and self._is_of_choice(op)):
+            is_of_choice = self._case not in {None, op} and chooses_gear(op)
+            if op.type in _PLACES or is_of_choice:
                 continue
             if not op.subgraphs:
                 self._add_op(op, scope)
@@ -124,9 +125,6 @@ class _Importer:
                 self._add_call(op, scope, depth)
             except NotModeledError as error:
                 self._miss(op, scope, error)
-
-    def _is_of_choice(self, op: GeOp) -> bool:
-        return op is not self._case and chooses_gear(op)
 
     def _add_call(self, op: GeOp, scope: GraphScope, depth: int) -> None:
         if op is self._case and self._gear is not None:

@@ -7,7 +7,6 @@ from enum import IntEnum
 from itertools import combinations, islice
 
 from atc_py.check.findings import Finding, Standing
-from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.source import OpenDim, SourceModel, SourceNode, SourceTensor
 from atc_py.pipeline.judging import Judgment, key_of
@@ -300,13 +299,11 @@ def _with_ranks(
     for position, declared in enumerate(file.inputs):
         if declared.dims is not None or declared.kind:
             continue
-        options = [judge(_with_rank(file, position, rank)) for rank in _RANKS]
+        options = []
+        for rank in _RANKS:
+            inputs = list(file.inputs)
+            inputs[position] = replace(declared, dims=("",) * rank)
+            options.append(judge(replace(file, inputs=tuple(inputs))))
         best = min(options, key=lambda each: len(each.faults_beyond(known.faults)))
         file, known = best.file, best
     return file, known
-
-
-def _with_rank(file: OnnxFile, position: int, rank: int) -> OnnxFile:
-    inputs: list[DeclaredInput] = list(file.inputs)
-    inputs[position] = replace(inputs[position], dims=("",) * rank)
-    return replace(file, inputs=tuple(inputs))

@@ -15,7 +15,6 @@ from atc_py.diag import (
     BAD_RUN_INPUT,
     INPUT_NOT_FINITE,
     NO_SUCH_GEAR,
-    AtcError,
     Diagnostic,
     Place,
     Sink,
@@ -162,7 +161,10 @@ def _split(text: str, ports: Sequence[Port]) -> tuple[str | None, str]:
             return port.name, text[len(port.name) + 1 :]
     name, separator, path = text.partition("=")
     if separator and not os.path.exists(text):  # noqa: PTH110  (a Path raises for long names)
-        raise _unknown_name(name, ports, path)
+        raise BAD_RUN_INPUT.error(
+            Text('{path} is for "{name}", which the model does not have', path=path, name=name),
+            help=Text("names are {known}", known=", ".join(port.name for port in ports)),
+        )
     return None, text
 
 
@@ -384,12 +386,4 @@ def _shape_by_size(path: Path, port: Port) -> Dims:
             "bytes of the gears: {listed}; name the gear with --gear where sizes do not decide",
             listed=listed,
         ),
-    )
-
-
-def _unknown_name(name: str, ports: Sequence[Port], path: str) -> AtcError:
-    known = ", ".join(port.name for port in ports)
-    return BAD_RUN_INPUT.error(
-        Text('{path} is for "{name}", which the model does not have', path=path, name=name),
-        help=Text("names are {known}", known=known),
     )

@@ -280,7 +280,10 @@ class Model:
 
 
 def ports_of(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
-    tensors, dynamic = description.tensors, _pictures_with_settings(description)
+    from atc_py.package.schema import AIPP
+
+    nodes = (node for node in description.nodes if node.op == AIPP and len(node.inputs) > 1)
+    tensors, dynamic = description.tensors, {node.inputs[0] for node in nodes}
     return tuple(
         Port(
             port.name,
@@ -290,13 +293,6 @@ def ports_of(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
         )
         for port in ports
     )
-
-
-def _pictures_with_settings(description: OmModel) -> frozenset[int]:
-    from atc_py.package.schema import AIPP
-
-    nodes = (node for node in description.nodes if node.op == AIPP and len(node.inputs) > 1)
-    return frozenset(node.inputs[0] for node in nodes)
 
 
 def _joined_ports(package: OfflineModel, gears: Gears) -> tuple[tuple[Port, ...], tuple[Port, ...]]:

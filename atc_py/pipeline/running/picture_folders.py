@@ -11,7 +11,7 @@ from atc_py.diag import BAD_RUN_INPUT, Sink
 from atc_py.options.aipp import settings_of_bytes
 from atc_py.options.aipp.pictures import read_picture
 from atc_py.package.schema import OmModel
-from atc_py.pipeline.running.array_rows import array_headers
+from atc_py.pipeline.running.array_files import array_headers
 from atc_py.pipeline.running.feeds import read_feeds
 from atc_py.pipeline.running.model import Port
 from atc_py.pipeline.running.picture_files import is_picture_file, joined_input

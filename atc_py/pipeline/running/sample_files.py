@@ -17,6 +17,9 @@ from atc_py.text import Text
 _ONNX_NAME = re.compile(r"input_(\d+)\.pb")
 """Names of inputs in ONNX's folders of test data."""
 
+_ASIDE = re.compile(r"\..*|output_.*\.pb", re.DOTALL)
+"""Hidden files, and the results in ONNX's folders of test data."""
+
 
 class FileSamples:
     """Samples in files that `run` takes, in the order of their names."""
@@ -102,7 +105,7 @@ def entries(path: Path) -> list[Path]:
     """Entries of a folder, in order of names; a file itself."""
     if not path.is_dir():
         return [path]
-    found = sorted(each for each in path.iterdir() if not _is_aside(each.name))
+    found = sorted(each for each in path.iterdir() if not _ASIDE.fullmatch(each.name))
     if not found:
         raise NO_SAMPLES.error(
             Text("the folder {path} has no samples", path=path),
@@ -110,8 +113,3 @@ def entries(path: Path) -> list[Path]:
             help=Text("put a .npy, .npz, .pb or raw file into it for each sample"),
         )
     return found
-
-
-def _is_aside(name: str) -> bool:
-    """True for hidden files, and for the results in ONNX's folders of test data."""
-    return name.startswith(".") or (name.startswith("output_") and name.endswith(".pb"))

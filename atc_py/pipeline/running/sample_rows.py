@@ -9,7 +9,7 @@ import msgspec
 from numpy.typing import NDArray
 
 from atc_py.diag import BAD_SAMPLE, NO_SAMPLES, Place
-from atc_py.pipeline.running.array_rows import ArrayHeader, ArrayRows, array_headers, open_rows
+from atc_py.pipeline.running.array_files import ArrayHeader, ArrayRows, array_headers, open_rows
 from atc_py.pipeline.running.model import Port
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, SAMPLE_NOT_FINITE, AtcError, Place, Sink
+from atc_py.diag import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, SAMPLE_NOT_FINITE, Place, Sink
 from atc_py.pipeline.running.feeds import count_odd_values, random_feeds
 from atc_py.pipeline.running.model import Port
 from atc_py.pipeline.running.sample_files import FileSamples
@@ -134,20 +134,19 @@ def checked(
                         "the model takes {ports}", ports=", ".join(each.name for each in ports)
                     ),
                 )
-        own = {port.name: _native(feeds[port.name]) for port in ports}
+        own = {}
         for port in ports:
-            _check(label, port, own[port.name])
+            array = feeds[port.name]
+            if not array.dtype.isnative:  # a .npy file may have the other byte order
+                array = array.astype(array.dtype.newbyteorder("="))
+            own[port.name] = array
+            _check(label, port, array)
         yield SampleFeeds(label, own)
 
 
 def evenly(count: int, most: int) -> range:
     """The positions of at most so many samples, at even distances."""
     return range(0, count, max(-(-count // max(most, 1)), 1))
-
-
-def _native(array: NDArray[Any]) -> NDArray[Any]:
-    """An array in the byte order of the machine; a .npy file may have the other one."""
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _check(label: str, port: Port, array: NDArray[Any]) -> None:
@@ -168,7 +167,17 @@ def _check(label: str, port: Port, array: NDArray[Any]) -> None:
         wanted in {None, dim} for dim, wanted in zip(array.shape, port.shape, strict=True)
     )
     if not fits:
-        raise _bad_shape(label, port, array)
+        raise BAD_SAMPLE.error(
+            Text(
+                "{path} has the shape {shape} for {port}, which takes {shape_2}",
+                path=label,
+                shape=format_shape(array.shape),
+                port=repr(port.name),
+                shape_2=format_shape(port.shape),
+            ),
+            place=place,
+            help=Text("save each sample in the shape that one run takes, the batch axis included"),
+        )
     odd = count_odd_values(array)
     if odd:
         nans = int(np.isnan(array).sum())
@@ -184,20 +193,6 @@ def _check(label: str, port: Port, array: NDArray[Any]) -> None:
             place=place,
             help=Text("remove the sample, or fix the preprocessing that made it"),
         )
-
-
-def _bad_shape(label: str, port: Port, array: NDArray[Any]) -> AtcError:
-    return BAD_SAMPLE.error(
-        Text(
-            "{path} has the shape {shape} for {port}, which takes {shape_2}",
-            path=label,
-            shape=format_shape(array.shape),
-            port=repr(port.name),
-            shape_2=format_shape(port.shape),
-        ),
-        place=Place(label, field=Text("input {at}", at=port.name)),
-        help=Text("save each sample in the shape that one run takes, the batch axis included"),
-    )
 
 
 def _split(text: str, ports: Sequence[Port], option: str) -> tuple[str | None, Path]:
