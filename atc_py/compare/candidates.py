@@ -90,12 +90,6 @@ def ranked_lines(
 
     A node adds its error less the largest error among its inputs, casts left out; lost
     values count as infinite errors. The order of execution decides between equals.
-
-    Args:
-        model: the compiled model.
-        done: the comparison of all its layers.
-        missed: tensors that must become better; where there are none, all nodes bear on it.
-        lines: what can be kept still.
     """
     errors = {layer.tensor: layer.error for layer in done.layers}
     before: dict[int, float] = {}

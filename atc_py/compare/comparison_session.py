@@ -92,14 +92,10 @@ class ComparisonSession:
         data: tuple[Mapping[str, Array] | Iterable[str], Path | None],
         draws: tuple[GivenSamples, int],
     ) -> None:
-        """Prepare a comparison.
+        """Prepare a comparison; files go to `folder`.
 
-        Args:
-            compilation: how the model is compiled.
-            package: the compiled model.
-            folder: where files go.
-            data: what the user feeds, and a file with settings of dynamic AIPP.
-            draws: the samples, or their number, and the seed of random data.
+        `data` is what the user feeds, and a file with settings of dynamic AIPP; `draws` are the
+        samples, or their number, and the seed of random data.
         """
         (inputs, settings), (samples, seed) = data, draws
         self._compilation = compilation

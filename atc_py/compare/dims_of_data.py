@@ -43,14 +43,9 @@ def shapes_with_data(
 
     Random samples that were asked for have the dims that a check proposes, if it finds any.
 
-    Args:
-        model: the file.
-        given: dims by input, or their text.
-        inputs: arrays by name, or `name=file` texts.
-        samples: a number of random samples, files or arrays; the first sample has the dims. None
-            for random data that nobody asked for, which need dims.
-        keywords: of the compilation; with gears or AIPP the dims are not those of the data.
-        notes: takes a note on dims that are proposed.
+    The first of `samples` has the dims; None stands for random data that nobody asked for, which
+    need dims. With gears or AIPP among the `keywords` of the compilation the dims are not those of
+    the data. `notes` takes a note on dims that are proposed.
     """
     listed = inputs if isinstance(inputs, Mapping) else tuple(inputs)
     fed = bool(listed) or samples is not None

@@ -110,10 +110,7 @@ class _Tracer:
     def hand_on(self, tensor: int, reached: _Reached, *, computed: bool) -> None:
         """Record a tensor that was not measured; it passes on the error that it read.
 
-        Args:
-            tensor: its position.
-            reached: what reached the node that made it.
-            computed: whether that node did more than move values.
+        `computed` says whether the node that made it did more than move values.
         """
         self._known[tensor] = reached._replace(hidden=reached.hidden or computed)
 

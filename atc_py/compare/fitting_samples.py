@@ -44,10 +44,7 @@ class FittingSamples:
         self._fits: dict[str, bool] = {}
 
     def opened(self, inputs: SampleInputs) -> GivenSamples:
-        """The samples that fit one gear.
-
-        Args:
-            inputs: those of the model that is compiled for the gear.
+        """The samples that fit the one gear whose model has the `inputs`.
 
         Raises:
             NoFittingSampleError: NO_SAMPLES, or BAD_SAMPLE for arrays of several samples.

@@ -39,13 +39,7 @@ class Matching:
 
 
 def match(model: OmModel, sources: Sequence[OnnxNode], inputs: Sequence[str]) -> Matching:
-    """Match the results of `model` with those of `sources`, the nodes of the original.
-
-    Args:
-        model: the compiled model.
-        sources: nodes in the order of the original's file, to which origins point.
-        inputs: names of the original's inputs.
-    """
+    """Match the results of `model` with those of `sources`, the original's nodes in its order."""
     return _Matcher(model, sources, inputs).match()
 
 

@@ -25,12 +25,9 @@ def open_original(
 ) -> ReferenceModel:
     """Open the ONNX model in the file `model`, ready to run.
 
-    Args:
-        model: the file.
-        folder: where the form goes that runs, for a file in the deploy form.
-        quant_bias: as in `convert`.
-        reference: a file that runs in place of the model: the float model that it was quantized
-            from, for instance. Values of equal names are compared.
+    A file in the deploy form runs in another one, which goes to `folder`. A `reference` runs in
+    place of the model: the float model that it was quantized from, for instance. Values of equal
+    names are compared.
     """
     file = read_model(model, lenient=True)
     original = ReferenceModel(file)

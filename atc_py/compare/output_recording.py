@@ -40,14 +40,9 @@ class Recording:
         folder: Path,
         held_bytes: int = HELD_BYTES,
     ) -> None:
-        """Run `model` on `feeds`.
+        """Run `model` on `feeds`; values beyond `held_bytes` go to files.
 
-        Args:
-            model: the original.
-            feeds: its inputs by name.
-            folder: where values go that do not fit in memory; it is made when it is needed, is this
-                recording's alone, and must outlive it.
-            held_bytes: bytes of values that stay in memory.
+        The folder is made when it is needed, is this recording's alone, and must outlive it.
         """
         self._values: dict[str, NDArray[Any]] = {}
         self._folder = folder
@@ -118,14 +113,10 @@ class TrialSamples:
         runs: Sequence[RecordedOutputs],
         folder: Path,
     ) -> None:
-        """Take samples.
+        """Take what reads the samples, the same each time, and what the original is fed for one.
 
-        Args:
-            reference: the original.
-            feeds: reads the samples, the same each time.
-            originals: returns what the original is fed for a sample.
-            runs: the original's outputs in each.
-            folder: where the samples go for other processes; it must outlive this.
+        `runs` are the original's outputs in each; `folder`, which must outlive this, is for samples
+        that other processes read.
         """
         self._reference, self._feeds, self._originals = reference, feeds, originals
         self._folder, self._runs = folder, runs

@@ -87,13 +87,9 @@ class ReferenceModel:
         fed_bytes: int | None = None,
         amendment: Amendment | None = None,
     ) -> None:
-        """Cut a model into pieces.
+        """Cut a model into pieces of at most `weight_bytes` of weights, unless one node has more.
 
-        Args:
-            file: the model.
-            weight_bytes: bytes of weights of a piece, unless one node has more.
-            fed_bytes: size from which weights are fed, not held by the engines; None for none.
-            amendment: values that its runs take from elsewhere.
+        Weights from `fed_bytes` on are fed, not held by the engines; None for none.
         """
         self.file, self.path = file, file.path
         self.form = ""

@@ -73,13 +73,8 @@ def search(
 ) -> Suggestion:
     """Search for the smallest set for the model of `first`, its comparison without any.
 
-    Args:
-        trials: compiles and compares.
-        first: the model with nothing kept beyond what the user keeps; all its layers.
-        targets: least values by figure; without any, no output may fail.
-        limit: most compilations.
-        on_stage: called with a line of progress for each compilation: how many there were, of how
-            many at most, and the smallest set so far.
+    Without `targets` no output may fail. At most `limit` compilations are made; for each `on_stage`
+    gets a line: how many there were, of how many at most, and the smallest set so far.
     """
     return _Search(trials, first, targets, limit, on_stage).suggestion()
 

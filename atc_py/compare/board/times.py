@@ -32,11 +32,8 @@ def board_times(
 ) -> BoardTimes:
     """Times of a model on a board beside its estimate.
 
-    Args:
-        cost: the estimate.
-        measured: tables of the board.
-        real: the model that ran; None without its JSON: then names of kernels decide.
-        wall: seconds of a run by the host's clock.
+    Of the `real` model the nodes of kernels are known; without it names of kernels decide. `wall`
+    are seconds of a run by the host's clock.
     """
     groups = _groups(cost.kernels, measured.kernels, real)
     kernels = [
@@ -60,13 +57,7 @@ def board_times(
 
 
 def measured_beside(cost: NetworkCost, tables: Sequence[Path], json: Path | None) -> BoardTimes:
-    """Times in tables of msprof beside an estimate.
-
-    Args:
-        cost: the estimate.
-        tables: op_summary or kernel_details.
-        json: of the model that ran; None where names of kernels must do.
-    """
+    """Times in tables of msprof beside an estimate; `json` is as for `opened_json`."""
     measured = read_kernels(tables)
     with opened_json(json) as model:
         return board_times(cost, measured, model)

@@ -147,10 +147,7 @@ def check_fit(
 ) -> None:
     """Check kernels against the nodes that they are to be launched on.
 
-    Args:
-        kernels: the list.
-        nodes: how many inputs and outputs each node of the model has, by name.
-        place: where the list is.
+    `nodes` has how many inputs and outputs each node of the model has, by name.
     """
     for kernel in kernels:
         if kernel["complete"] and kernel["numbers"] is None:

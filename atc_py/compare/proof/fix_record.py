@@ -121,16 +121,7 @@ def rewrites_of(
     written: OnnxGraph,
     target: OnTarget | None,
 ) -> Iterable[Rewrite]:
-    """Yield the nodes that were replaced; those in branches have the position of the outer node.
-
-    Args:
-        fixed: the model after fixing.
-        groups: the steps of each rewrite.
-        proof: the differences; None without a proof.
-        options: the rules that may apply, and whether a proof was wanted.
-        written: the graph that was written.
-        target: the result on the target; None where it was left out.
-    """
+    """Yield the nodes that were replaced; those in branches have the position of the outer node."""
     times = {} if target is None else target.microseconds
     assumptions = Assumptions(fixed, options.rules)
     positions = {node: position for position, node in enumerate(written.nodes)}

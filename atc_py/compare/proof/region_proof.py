@@ -118,9 +118,7 @@ class RegionTest:
     def run(self, data: DataSet, ranges: Mapping[str, tuple[int, int]]) -> bool:
         """Run both sides on `data` and compare; return False if the node refuses the data.
 
-        Args:
-            data: the data.
-            ranges: bounds of integer results that hold in the model; other results do not count.
+        Integer results beyond `ranges`, which hold in the model, do not count.
 
         Raises:
             NotRunError: neither engine runs one of the sides.
@@ -286,14 +284,7 @@ def prove_step(
 def run_drawn(
     test: RegionTest, step: RuleApplication, seeds: Sequence[int], visible: Feeds
 ) -> None:
-    """Run both sides on drawn data.
-
-    Args:
-        test: both sides.
-        step: the node, with what is known of its inputs.
-        seeds: of the random data.
-        visible: values of the model's own run, for inputs that cannot be drawn.
-    """
+    """Run both sides on drawn data, or where data cannot be drawn on `visible` values of the model."""
     proof = test.proof
     drawn, held = [], {}
     related = sorted(set(test.after.reads) - set(test.before.reads))

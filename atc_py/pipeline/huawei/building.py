@@ -62,15 +62,10 @@ class LaunchBuilder:
         results: Sequence[TensorType] | None = None,
         name: str = "",
     ) -> Value:
-        """Add a node, and return its first result.
+        """Add a node, and return its first result, which gets the name.
 
-        Args:
-            op: target operator.
-            inputs: by position.
-            attributes: by name.
-            results: types of its results; by default what the device's rules say, stored like the
-                first input where that is possible.
-            name: of the first result.
+        By default the types of results are what the device's rules say, stored like the first input
+        where that is possible.
         """
         row = find_operator(op)
         if row is None:

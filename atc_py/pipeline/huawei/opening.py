@@ -267,12 +267,7 @@ def _left_out(path: Path, missing: Missing, code: Code) -> Diagnostic:
 
 
 def place(graph: Graph, places: Mapping[Value, int]) -> bool:
-    """Give the graph a memory plan; True if it is that of the file.
-
-    Args:
-        graph: in phase laid out.
-        places: offsets of results in the file's arena.
-    """
+    """Give a graph a memory plan; True if it is that of the file, with `places` in its arena."""
     plan = plan_memory(graph, ALIGNMENT, padding=PADDING)
     graph.memory = plan
     in_arena = [value for value, spot in plan.spots.items() if isinstance(spot, int)]

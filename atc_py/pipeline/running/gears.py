@@ -63,11 +63,6 @@ def padded(
 def gear_of_feeds(gears: Gears, feeds: Mapping[str, Array], chosen: int | None = None) -> Fitted:
     """The gear of a run, and what is fed without the numbers that choose it.
 
-    Args:
-        gears: those of the model.
-        feeds: arrays by name; some inputs may be missing.
-        chosen: the gear that the caller names, if any.
-
     Returns:
         The gear that the caller names; else that of the numbers fed as `ascend_mbatch_shape_data`;
         else the one that fits the shapes fed, the largest of several, or to which they are padded.

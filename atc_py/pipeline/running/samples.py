@@ -79,14 +79,10 @@ def open_samples(
     sink: Sink,
     option: str = "--data",
 ) -> Samples:
-    """The samples in files.
+    """The samples in files, by `PATH` or `NAME=PATH` texts.
 
-    Args:
-        given: `PATH` or `NAME=PATH` texts: a folder with one file, or one folder, for each sample,
-            or an array file with the samples along the first axis.
-        ports: inputs of the model.
-        sink: takes warnings.
-        option: the option that gives them, as messages call it.
+    A path is a folder with one file, or one folder, for each sample, or an array file with the
+    samples along the first axis. Messages call the `option` that gives them so.
     """
     named = named_paths(given, ports, option)
     return RowSamples(named, ports) if has_rows(named) else FileSamples(named, ports, sink)
