@@ -46,7 +46,8 @@ def find_candidates(model: OmModel) -> dict[str, Candidate]:
     found: dict[str, Candidate] = {}
     for node in model.nodes:
         line = line_of(node)
-        if line is not None and _is_narrow(model, node):
+        tensors = (model.tensors[at] for at in (*node.inputs, *node.outputs) if at >= 0)
+        if line is not None and any(tensor.dtype in NARROW for tensor in tensors):
             known = found.get(line, Candidate(line, node.op, 0))
             found[line] = Candidate(line, known.op, known.nodes + 1)
     return found
@@ -76,11 +77,6 @@ def has_float32_kernel(op: str, soc: str) -> bool:
         return False
     on_aicpu = any(DType.FLOAT32 in column.inputs[:1] for column in row.aicpu)
     return on_aicpu or row.takes_on(find_soc(soc), DType.FLOAT32)
-
-
-def _is_narrow(model: OmModel, node: OmNode) -> bool:
-    tensors = (model.tensors[at] for at in (*node.inputs, *node.outputs) if at >= 0)
-    return any(tensor.dtype in NARROW for tensor in tensors)
 
 
 def ranked_lines(

@@ -313,15 +313,12 @@ class ComparisonSession:
             Text("compare: {next} of {layers} layers", next=next(count), layers=layers * samples)
         )
 
-    def _runs(self, most: int | None = None) -> Iterable[tuple[Feeds, Original]]:
-        """Pair the data of each sample, or of `most` at even distances, with a run of the original."""
+    def _runs(self, most: int | None = None) -> Iterator[tuple[Feeds, Original]]:
+        """Yield the data of each sample, or of `most` at even distances, with a run of the original."""
         if self._recorded is not None and self.count == len(self._recorded):
-            return self._recorded
-        return self._fresh_runs(self._judging(most))
-
-    def _fresh_runs(self, positions: Collection[int]) -> Iterator[tuple[Feeds, Original]]:
-        """Yield the data of samples, each with a run of the original that is yet to begin."""
-        reference = self._reference
+            yield from self._recorded
+            return
+        reference, positions = self._reference, self._judging(most)
         for at, feeds in zip(positions, self._feeds(positions), strict=True):
             fed = self._originals(feeds)
             if at not in (self._judged or ()) or at in self._outputs:

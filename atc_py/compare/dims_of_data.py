@@ -130,15 +130,16 @@ def _shapes_of(
     if isinstance(inputs, Mapping):
         arrays: dict[str, Any] = dict(inputs)
     else:
-        arrays = dict(read_feeds([text for text in inputs if _states_shape(text)], ports))
+        paths = {text: Path(text.rpartition("=")[2]) for text in inputs}
+        stating = [
+            text
+            for text, path in paths.items()
+            if path.suffix in _WITH_SHAPE or Path(text).is_dir()
+        ]
+        arrays = dict(read_feeds(stating, ports))
     if not isinstance(samples, int | None):
         arrays |= _first_sample(samples, ports)
     return {name: tuple(np.shape(array)) for name, array in arrays.items()}
-
-
-def _states_shape(text: str) -> bool:
-    path = Path(text.rpartition("=")[2])
-    return path.suffix in _WITH_SHAPE or Path(text).is_dir()
 
 
 def _first_sample(samples: Any, ports: Sequence[Port]) -> Mapping[str, Any]:

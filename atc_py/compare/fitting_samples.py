@@ -25,7 +25,7 @@ from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from atc_py.compare.sample_source import Feeds, GivenFiles, SampleInputs
+    from atc_py.compare.sample_source import GivenFiles, SampleInputs
 
 
 _NAMED = 5
@@ -88,7 +88,14 @@ class FittingSamples:
         return files.chosen(self._noted(files, inputs.ports))
 
     def _noted(self, samples: ArraySamples | FileSamples, ports: Sequence[Port]) -> list[int]:
-        fits = [(label, _has_shapes(feeds, ports)) for label, feeds in samples]
+        shapes = {port.name: port.shape for port in ports if not port.partial}
+        fits = [
+            (
+                label,
+                all(array.shape == shapes.get(name, array.shape) for name, array in feeds.items()),
+            )
+            for label, feeds in samples
+        ]
         self._note(dict(fits))
         return [at for at, (_, fit) in enumerate(fits) if fit]
 
@@ -141,8 +148,3 @@ class FittingSamples:
             else port
             for port in ports
         )
-
-
-def _has_shapes(feeds: Feeds, ports: Sequence[Port]) -> bool:
-    shapes = {port.name: port.shape for port in ports if not port.partial}
-    return all(array.shape == shapes.get(name, array.shape) for name, array in feeds.items())

@@ -69,7 +69,7 @@ def compare_gears(
                 input_shape=shapes,
                 samples=samples,
                 compiled=compiled,
-                on_stage=_named(on_stage, values),
+                on_stage=announcing(on_stage, format_gear(values)),
                 **options,
             )
         except NoFittingSampleError as error:
@@ -104,9 +104,5 @@ def _with_gear(error: AtcError, gears: Gears, gear: int) -> AtcError:
     return AtcError(*error.diagnostics, not_compiled(gears, gear))
 
 
-def _named(
-    on_stage: Callable[[str], None] | None, values: tuple[int, ...]
-) -> Callable[[str], None] | None:
-    if on_stage is None:
-        return None
-    return lambda stage: on_stage(f"gear {format_gear(values)}: {stage}")
+def announcing(on_stage: Callable[[str], None] | None, gear: str) -> Callable[[str], None] | None:
+    return None if on_stage is None else lambda stage: on_stage(f"gear {gear}: {stage}")

@@ -54,7 +54,9 @@ class _Matcher:
             if node.op == AIPP and node.inputs[0] in self._values:
                 # Pictures are no value of the original: what is made of them is its input.
                 self._values[node.outputs[0]] = self._values.pop(node.inputs[0])
-        self._group = [self._group_of(node) for node in model.nodes]
+        # The position of the last original node; None outside the outer graph.
+        last = (node.origins[-1:] for node in model.nodes)
+        self._group = [self._node_of(origin[0]) if origin else None for origin in last]
         self._producer = {t: at for at, node in enumerate(model.nodes) for t in node.outputs}
         self._leaving = self._find_leaving()
         self._stands_for = self._find_names()
@@ -71,10 +73,6 @@ class _Matcher:
                 else:
                     self._values[tensor] = name
         return Matching(self._values, self._producer, tuple(alone), self._original_alone())
-
-    def _group_of(self, node: OmNode) -> int | None:
-        """The position of the last original node; None outside the outer graph."""
-        return self._node_of(node.origins[-1]) if node.origins else None
 
     def _node_of(self, origin: OmOrigin) -> int | None:
         """The position of an origin's node; None outside the outer graph."""

@@ -25,7 +25,7 @@ from atc_py.compare.targets import reaches, targets_text
 from atc_py.compare.trials import Trial
 from atc_py.diag import NO_KERNEL, AtcError
 from atc_py.package.schema import OmModel
-from atc_py.results.layer_comparison import Excluded, KeptNode, LayerComparison, Suggestion
+from atc_py.results.layer_comparison import Excluded, KeptNode, Suggestion
 from atc_py.system.structs import replace
 from atc_py.text import Text
 
@@ -265,12 +265,14 @@ class _Search:
     def _missed_tensors(self, trial: Trial) -> set[int]:
         """Tensors of the outputs that miss; none if the device stopped before them."""
         done, judged = trial.done, trial.judged
-        missing = {
-            done.layers[at].tensor
-            for name, at in done.outputs.items()
-            if name not in judged.outputs
-            or not reaches(_of_one_output(judged, name), self._targets)
-        }
+        missing = set()
+        for name, at in done.outputs.items():
+            if name in judged.outputs:
+                own = {key: why for key, why in judged.uncompared.items() if key == name}
+                alone = replace(judged, outputs={name: judged.outputs[name]}, uncompared=own)
+                if reaches(alone, self._targets):
+                    continue
+            missing.add(done.layers[at].tensor)
         return set() if done.stopped else missing
 
     def _reaches_target(self, trial: Trial) -> bool:
@@ -296,12 +298,6 @@ class _Search:
             after=best.judged,
             samples=self._trials.samples,
         )
-
-
-def _of_one_output(done: LayerComparison, output: str) -> LayerComparison:
-    """The comparison as if `output` were the only one."""
-    uncompared = {name: why for name, why in done.uncompared.items() if name == output}
-    return replace(done, outputs={output: done.outputs[output]}, uncompared=uncompared)
 
 
 def _engines(model: OmModel) -> dict[str, str]:

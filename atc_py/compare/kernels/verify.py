@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from os import cpu_count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -47,13 +47,6 @@ if TYPE_CHECKING:
     from atc_py.compare.kernels.toolchain import Compiler
 
 
-class Unpacked(NamedTuple):
-    """A result taken out of its storage."""
-
-    array: NDArray[Any]  # its elements in their logical order
-    stray: int  # elements of the padding that are not zero, though readers assume zeros
-
-
 def packed_inputs(kernel: KernelEntry, arrays: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
     """Inputs as the kernel addresses them: in blocks or row by row."""
     stored = []
@@ -76,14 +69,17 @@ def stored_outputs(kernel: KernelEntry, outputs: Sequence[TensorFacts]) -> tuple
 
 def unpacked_result(
     kernel: KernelEntry, port: PortEntry, stored: NDArray[Any], facts: TensorFacts
-) -> Unpacked:
-    """A result as the kernel wrote it, of the type in `facts`."""
+) -> tuple[NDArray[Any], int]:
+    """A result of the type in `facts`, out of its storage, and how much of the padding is stray.
+
+    Stray elements are not zero, though readers assume zeros.
+    """
     origin, storage = _place(kernel, port, facts)
     if storage is None:
-        return Unpacked(stored, 0)
+        return stored, 0
     array = unpack(stored, facts.shape, origin, storage)
     inside = pack(np.ones(facts.shape, stored.dtype), origin, storage).reshape(-1) != 0
-    return Unpacked(array, int(np.count_nonzero(stored.reshape(-1)[~inside] != 0)))
+    return array, int(np.count_nonzero(stored.reshape(-1)[~inside] != 0))
 
 
 def _place(

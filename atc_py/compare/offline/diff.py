@@ -128,7 +128,14 @@ def linked_groups(
 
 def matched_conversions(first: Side, second: Side) -> list[ConversionDifference]:
     """Conversions by what they change and where their operand comes from."""
-    counts = [_conversions(side.launches) for side in (first, second)]
+    counts = [
+        Counter(
+            (each.launch.operators[-1], each.conversion, each.source)
+            for each in side.launches
+            if each.conversion
+        )
+        for side in (first, second)
+    ]
     return [
         ConversionDifference(*key, first=counts[0][key], second=counts[1][key])
         for key in dict.fromkeys([*counts[0], *counts[1]])
@@ -137,14 +144,6 @@ def matched_conversions(first: Side, second: Side) -> list[ConversionDifference]
 
 def _computing(launches: Iterable[SideLaunch]) -> list[DiffLaunch]:
     return [each.launch for each in launches if not each.conversion]
-
-
-def _conversions(launches: Iterable[SideLaunch]) -> Counter[tuple[str, str, str]]:
-    return Counter(
-        (each.launch.operators[-1], each.conversion, each.source)
-        for each in launches
-        if each.conversion
-    )
 
 
 def _differences(first: Sequence[DiffLaunch], second: Sequence[DiffLaunch]) -> tuple[str, ...]:

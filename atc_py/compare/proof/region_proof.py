@@ -290,7 +290,8 @@ def run_drawn(
     related = sorted(set(test.after.reads) - set(test.before.reads))
     if related:
         # The rule looked at the nodes around this one; values of both cannot be drawn apart.
-        test.proof.why = test.proof.why or _related(related[0])
+        why = "the new nodes read {name}, which depends on the same values as the inputs of the old node"
+        proof.why = proof.why or Text(why, name=repr(related[0]))
         return
     for name in dict.fromkeys((*test.before.reads, *test.after.reads)):
         one = inputs_of(step, name)
@@ -323,14 +324,6 @@ def run_drawn(
 
 def _not_run(reason: str) -> Text:
     return Text("neither engine runs it: {reason}", reason=reason)
-
-
-def _related(name: str) -> Text:
-    """The reason why no data are drawn where the new nodes read more than the old one did."""
-    return Text(
-        "the new nodes read {name}, which depends on the same values as the inputs of the old node",
-        name=repr(name),
-    )
 
 
 def _not_drawn(name: str) -> Text:
