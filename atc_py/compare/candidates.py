@@ -46,7 +46,8 @@ def find_candidates(model: OmModel) -> dict[str, Candidate]:
     found: dict[str, Candidate] = {}
     for node in model.nodes:
         line = line_of(node)
-        if line is not None and _is_narrow(model, node):
+        tensors = (model.tensors[at] for at in (*node.inputs, *node.outputs) if at >= 0)
+        if line is not None and any(tensor.dtype in NARROW for tensor in tensors):
             known = found.get(line, Candidate(line, node.op, 0))
             found[line] = Candidate(line, known.op, known.nodes + 1)
     return found
@@ -71,18 +72,11 @@ def stay_narrow(model: OmModel, lines: Collection[str]) -> set[str]:
 
 
 def has_float32_kernel(op: str, soc: str) -> bool:
-    """True if a SoC has a kernel of a target operator in float32."""
     row = find_operator(op)
     if row is None:
         return False
     on_aicpu = any(DType.FLOAT32 in column.inputs[:1] for column in row.aicpu)
     return on_aicpu or row.takes_on(find_soc(soc), DType.FLOAT32)
-
-
-def _is_narrow(model: OmModel, node: OmNode) -> bool:
-    """True if the node reads or makes 16-bit floats."""
-    tensors = (model.tensors[at] for at in (*node.inputs, *node.outputs) if at >= 0)
-    return any(tensor.dtype in NARROW for tensor in tensors)
 
 
 def ranked_lines(
@@ -92,12 +86,6 @@ def ranked_lines(
 
     A node adds its error less the largest error among its inputs, casts left out; lost
     values count as infinite errors. The order of execution decides between equals.
-
-    Args:
-        model: the compiled model.
-        done: the comparison of all its layers.
-        missed: tensors that must become better; where there are none, all nodes bear on it.
-        lines: what can be kept still.
     """
     errors = {layer.tensor: layer.error for layer in done.layers}
     before: dict[int, float] = {}

@@ -12,7 +12,6 @@ from tempfile import mkdtemp
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.compare.beside import Beside
 from atc_py.compare.compilation import Compilation
 from atc_py.compare.fitting_samples import FittingSamples
 from atc_py.compare.input_roles import input_roles
@@ -33,7 +32,7 @@ from atc_py.compare.own_errors import (
     own_errors_of,
     with_own_errors,
 )
-from atc_py.compare.paired_run import Feeds, Original, Pair
+from atc_py.compare.paired_run import Beside, Feeds, Original, Pair
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.compare.sample_source import DrawnSamples, SampleInputs, given_source
 from atc_py.compare.suggest import search
@@ -93,14 +92,10 @@ class ComparisonSession:
         data: tuple[Mapping[str, Array] | Iterable[str], Path | None],
         draws: tuple[GivenSamples, int],
     ) -> None:
-        """Prepare a comparison.
+        """Prepare a comparison; files go to `folder`.
 
-        Args:
-            compilation: how the model is compiled.
-            package: the compiled model.
-            folder: where files go.
-            data: what the user feeds, and a file with settings of dynamic AIPP.
-            draws: the samples, or their number, and the seed of random data.
+        `data` is what the user feeds, and a file with settings of dynamic AIPP; `draws` are the
+        samples, or their number, and the seed of random data.
         """
         (inputs, settings), (samples, seed) = data, draws
         self._compilation = compilation
@@ -176,7 +171,6 @@ class ComparisonSession:
 
     @property
     def count(self) -> int:
-        """Number of samples."""
         return self._source.count
 
     def few_feeds(self, most: int) -> Iterator[Feeds]:
@@ -191,9 +185,6 @@ class ComparisonSession:
         """At most `judging` samples, None for all, with the original's outputs.
 
         The original runs where it did not yet.
-
-        Raises:
-            AtcError: REFERENCE_FAILED; CANNOT_WRITE where the folder takes no more.
         """
         folder = Path(mkdtemp(dir=self._folder))
         positions = self._judging(judging)
@@ -322,15 +313,12 @@ class ComparisonSession:
             Text("compare: {next} of {layers} layers", next=next(count), layers=layers * samples)
         )
 
-    def _runs(self, most: int | None = None) -> Iterable[tuple[Feeds, Original]]:
-        """Pair the data of each sample, or of `most` at even distances, with a run of the original."""
+    def _runs(self, most: int | None = None) -> Iterator[tuple[Feeds, Original]]:
+        """Yield the data of each sample, or of `most` at even distances, with a run of the original."""
         if self._recorded is not None and self.count == len(self._recorded):
-            return self._recorded
-        return self._fresh_runs(self._judging(most))
-
-    def _fresh_runs(self, positions: Collection[int]) -> Iterator[tuple[Feeds, Original]]:
-        """Yield the data of samples, each with a run of the original that is yet to begin."""
-        reference = self._reference
+            yield from self._recorded
+            return
+        reference, positions = self._reference, self._judging(most)
         for at, feeds in zip(positions, self._feeds(positions), strict=True):
             fed = self._originals(feeds)
             if at not in (self._judged or ()) or at in self._outputs:
@@ -355,11 +343,6 @@ class ComparisonSession:
                 yield pictures.drawn(feeds, self._given, self._seed + at)
 
     def _opened(self, samples: GivenSamples) -> Samples:
-        """The samples.
-
-        Raises:
-            AtcError: BAD_OPTION, NO_SAMPLES or BAD_SAMPLE; NoFittingSampleError.
-        """
         if samples is None or isinstance(samples, int):
             roles = input_roles(self._reference, self._ports)
             return DrawnSamples(

@@ -83,18 +83,14 @@ class Compilation:
 
     @property
     def bound(self) -> Mapping[str, float]:
-        """Values of inputs that rules make constants."""
         return {} if self.options.fix is None else self.options.fix.bind
 
     def kept_lines(self) -> tuple[str, ...]:
-        """The lines of the user's own --keep-dtype file."""
         return _lines(self.options.precision.keep_dtype)
 
     def custom_lines(self) -> tuple[str, ...]:
-        """The lines of the user's own --customize-dtypes file."""
         return _lines(self.options.precision.customize_dtypes)
 
 
 def _lines(path: Path | None) -> tuple[str, ...]:
-    """The lines of a file; none of none."""
     return () if path is None else tuple(path.read_text(encoding="utf-8-sig").splitlines())

@@ -43,17 +43,9 @@ def shapes_with_data(
 
     Random samples that were asked for have the dims that a check proposes, if it finds any.
 
-    Args:
-        model: the file.
-        given: dims by input, or their text.
-        inputs: arrays by name, or `name=file` texts.
-        samples: a number of random samples, files or arrays; the first sample has the dims. None
-            for random data that nobody asked for, which need dims.
-        keywords: of the compilation; with gears or AIPP the dims are not those of the data.
-        notes: takes a note on dims that are proposed.
-
-    Raises:
-        AtcError: what reading the data raises.
+    The first of `samples` has the dims; None stands for random data that nobody asked for, which
+    need dims. With gears or AIPP among the `keywords` of the compilation the dims are not those of
+    the data. `notes` takes a note on dims that are proposed.
     """
     listed = inputs if isinstance(inputs, Mapping) else tuple(inputs)
     fed = bool(listed) or samples is not None
@@ -138,15 +130,16 @@ def _shapes_of(
     if isinstance(inputs, Mapping):
         arrays: dict[str, Any] = dict(inputs)
     else:
-        arrays = dict(read_feeds([text for text in inputs if _states_shape(text)], ports))
+        paths = {text: Path(text.rpartition("=")[2]) for text in inputs}
+        stating = [
+            text
+            for text, path in paths.items()
+            if path.suffix in _WITH_SHAPE or Path(text).is_dir()
+        ]
+        arrays = dict(read_feeds(stating, ports))
     if not isinstance(samples, int | None):
         arrays |= _first_sample(samples, ports)
     return {name: tuple(np.shape(array)) for name, array in arrays.items()}
-
-
-def _states_shape(text: str) -> bool:
-    path = Path(text.rpartition("=")[2])
-    return path.suffix in _WITH_SHAPE or Path(text).is_dir()
 
 
 def _first_sample(samples: Any, ports: Sequence[Port]) -> Mapping[str, Any]:

@@ -110,10 +110,7 @@ class _Tracer:
     def hand_on(self, tensor: int, reached: _Reached, *, computed: bool) -> None:
         """Record a tensor that was not measured; it passes on the error that it read.
 
-        Args:
-            tensor: its position.
-            reached: what reached the node that made it.
-            computed: whether that node did more than move values.
+        `computed` says whether the node that made it did more than move values.
         """
         self._known[tensor] = reached._replace(hidden=reached.hidden or computed)
 
@@ -137,7 +134,6 @@ class _Tracer:
 
 
 def _passes_unchanged(op: str) -> bool:
-    """True if a target operator passes values on unchanged."""
     row = find_operator(op)
     return row is not None and row.unit in {Unit.MOVE, Unit.LOCAL}
 
@@ -162,7 +158,6 @@ def _layer(
     value: str,
     figures: Figures,
 ) -> Layer:
-    """A layer whose error is not traced yet."""
     node, facts = model.nodes[index], model.tensors[tensor]
     return Layer(
         index=index,

@@ -25,7 +25,7 @@ from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from atc_py.compare.sample_source import Feeds, GivenFiles, SampleInputs
+    from atc_py.compare.sample_source import GivenFiles, SampleInputs
 
 
 _NAMED = 5
@@ -44,10 +44,7 @@ class FittingSamples:
         self._fits: dict[str, bool] = {}
 
     def opened(self, inputs: SampleInputs) -> GivenSamples:
-        """The samples that fit one gear.
-
-        Args:
-            inputs: those of the model that is compiled for the gear.
+        """The samples that fit the one gear whose model has the `inputs`.
 
         Raises:
             NoFittingSampleError: NO_SAMPLES, or BAD_SAMPLE for arrays of several samples.
@@ -79,7 +76,6 @@ class FittingSamples:
         ]
 
     def _fitting(self, inputs: SampleInputs) -> Samples:
-        """The samples that fit, which may be none."""
         arrays = sample_arrays(self._given)
         if arrays is not None:
             return arrays.chosen(self._noted(arrays, inputs.ports))
@@ -92,7 +88,14 @@ class FittingSamples:
         return files.chosen(self._noted(files, inputs.ports))
 
     def _noted(self, samples: ArraySamples | FileSamples, ports: Sequence[Port]) -> list[int]:
-        fits = [(label, _has_shapes(feeds, ports)) for label, feeds in samples]
+        shapes = {port.name: port.shape for port in ports if not port.partial}
+        fits = [
+            (
+                label,
+                all(array.shape == shapes.get(name, array.shape) for name, array in feeds.items()),
+            )
+            for label, feeds in samples
+        ]
         self._note(dict(fits))
         return [at for at, (_, fit) in enumerate(fits) if fit]
 
@@ -101,7 +104,6 @@ class FittingSamples:
             self._fits[label] = fit or self._fits.get(label, False)
 
     def _pictures(self, named: Sequence[tuple[str | None, Path]], inputs: SampleInputs) -> Samples:
-        """Samples of pictures."""
         try:
             pictures = picture_folders(named, inputs, fitting=True)
         except AtcError as error:
@@ -112,7 +114,6 @@ class FittingSamples:
         return pictures
 
     def _rows(self, named: Sequence[tuple[str | None, Path]], inputs: SampleInputs) -> Samples:
-        """Samples along the first axis of arrays."""
         try:
             return row_samples(named, inputs.ports)
         except AtcError as error:
@@ -120,11 +121,7 @@ class FittingSamples:
             raise NoFittingSampleError(*error.diagnostics) from None
 
     def _refuse_rows(self, named: Sequence[tuple[str | None, Path]], inputs: SampleInputs) -> None:
-        """Refuse arrays for no input, and those that fit no list of shapes.
-
-        Raises:
-            AtcError: BAD_SAMPLE; faults of files.
-        """
+        """Refuse arrays for no input, and those that fit no list of shapes."""
         ports = self._open_ports(inputs.ports)
         pictures = {each.name for each in picture_inputs(inputs.description)}
         anywhere = tuple(
@@ -151,9 +148,3 @@ class FittingSamples:
             else port
             for port in ports
         )
-
-
-def _has_shapes(feeds: Feeds, ports: Sequence[Port]) -> bool:
-    """True if arrays have the shapes of the inputs that they are for."""
-    shapes = {port.name: port.shape for port in ports if not port.partial}
-    return all(array.shape == shapes.get(name, array.shape) for name, array in feeds.items())

@@ -31,7 +31,6 @@ def dtype_floor(dtype: DType) -> float:
 
 
 def floors_of(model: OmModel) -> dict[int, float]:
-    """Find the tensors that have a floor; by position."""
     found: dict[int, float] = {}
     computed = {port.tensor for port in model.inputs}
     for node in model.nodes:
@@ -58,5 +57,4 @@ def _results_with_floors(
 
 
 def is_float(model: OmModel, tensor: int) -> bool:
-    """True if a tensor holds floats."""
     return DType(model.tensors[tensor].dtype).is_float

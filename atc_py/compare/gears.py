@@ -69,7 +69,7 @@ def compare_gears(
                 input_shape=shapes,
                 samples=samples,
                 compiled=compiled,
-                on_stage=_named(on_stage, values),
+                on_stage=announcing(on_stage, format_gear(values)),
                 **options,
             )
         except NoFittingSampleError as error:
@@ -91,17 +91,12 @@ def fitting_samples(samples: GivenSamples, gears: Gears) -> GivenSamples:
 
 
 def refuse_if_none_fits(refusals: Sequence[Sequence[Diagnostic]]) -> None:
-    """Refuse samples that fit no gear at all, for the reasons of the first gear.
-
-    Raises:
-        AtcError: NO_SAMPLES or BAD_SAMPLE.
-    """
+    """Refuse samples that fit no gear at all, for the reasons of the first gear."""
     if refusals and all(own and own[0].code in {BAD_SAMPLE, NO_SAMPLES} for own in refusals):
         raise AtcError(*refusals[0])
 
 
 def _with_gear(error: AtcError, gears: Gears, gear: int) -> AtcError:
-    """An error with a note on the gear that did not compile; faults of data have none."""
     from atc_py.pipeline.gears import not_compiled
 
     if error.exit_code in {ExitCode.FILE, ExitCode.USAGE}:
@@ -109,9 +104,5 @@ def _with_gear(error: AtcError, gears: Gears, gear: int) -> AtcError:
     return AtcError(*error.diagnostics, not_compiled(gears, gear))
 
 
-def _named(
-    on_stage: Callable[[str], None] | None, values: tuple[int, ...]
-) -> Callable[[str], None] | None:
-    if on_stage is None:
-        return None
-    return lambda stage: on_stage(f"gear {format_gear(values)}: {stage}")
+def announcing(on_stage: Callable[[str], None] | None, gear: str) -> Callable[[str], None] | None:
+    return None if on_stage is None else lambda stage: on_stage(f"gear {gear}: {stage}")

@@ -8,9 +8,6 @@ such layers is a number of steps: codes that the two sides rounded to different 
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from atc_py.compare.floors import is_float
 from atc_py.compare.reference import ReferenceModel
 from atc_py.onnx_graph.rewriting.qdq.importing import result_scale_at
@@ -57,19 +54,19 @@ def _grid_of_maker(
 
 
 def _parameters(reference: ReferenceModel, names: Sequence[str]) -> tuple[float | None, int]:
-    """The scale, None unless it is a single constant, and the zero point in int8."""
+    """The scale, None unless it is a single constant, and the zero point in int8.
+
+    Where channels differ or it is not a constant, the zero point is 0.
+    """
     arrays = [reference.constant(name) if name else None for name in names]
     scale, zero = (*arrays, None, None)[:2]
     step = float(scale.reshape(-1)[0]) if scale is not None and scale.size == 1 else None
-    return step, _zero_point(zero) if len(names) > 1 else -UNSIGNED_SHIFT
-
-
-def _zero_point(zero: npt.NDArray[np.generic] | None) -> int:
-    """The zero point as int8; 0 where channels differ or it is not a constant."""
+    if len(names) < 2:  # noqa: PLR2004
+        return step, -UNSIGNED_SHIFT
     if zero is None or zero.size != 1:
-        return 0
+        return step, 0
     shift = UNSIGNED_SHIFT if zero.dtype.kind == "u" else 0
-    return int(zero.reshape(-1)[0]) - shift
+    return step, int(zero.reshape(-1)[0]) - shift
 
 
 def _handed_on(

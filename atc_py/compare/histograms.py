@@ -34,7 +34,6 @@ class Sampled:
         self._parts: list[NDArray[np.float64]] = []
 
     def add(self, found: NDArray[Any], wanted: NDArray[Any]) -> None:
-        """Take values of a pair of arrays of one shape."""
         sides = (wanted.reshape(-1), found.reshape(-1))
         if found.size > VALUES:
             chosen = np.random.default_rng(found.size).integers(0, found.size, VALUES)
@@ -84,7 +83,6 @@ class Sampled:
 
 
 def _limits(dtype: DType) -> dict[str, float]:
-    """Log2 of the smallest and the largest number of a float dtype."""
     if not dtype.is_float:
         return {}
     import ml_dtypes

@@ -39,13 +39,7 @@ class Matching:
 
 
 def match(model: OmModel, sources: Sequence[OnnxNode], inputs: Sequence[str]) -> Matching:
-    """Match the results of `model` with those of `sources`, the nodes of the original.
-
-    Args:
-        model: the compiled model.
-        sources: nodes in the order of the original's file, to which origins point.
-        inputs: names of the original's inputs.
-    """
+    """Match the results of `model` with those of `sources`, the original's nodes in its order."""
     return _Matcher(model, sources, inputs).match()
 
 
@@ -60,7 +54,9 @@ class _Matcher:
             if node.op == AIPP and node.inputs[0] in self._values:
                 # Pictures are no value of the original: what is made of them is its input.
                 self._values[node.outputs[0]] = self._values.pop(node.inputs[0])
-        self._group = [self._group_of(node) for node in model.nodes]
+        # The position of the last original node; None outside the outer graph.
+        last = (node.origins[-1:] for node in model.nodes)
+        self._group = [self._node_of(origin[0]) if origin else None for origin in last]
         self._producer = {t: at for at, node in enumerate(model.nodes) for t in node.outputs}
         self._leaving = self._find_leaving()
         self._stands_for = self._find_names()
@@ -77,10 +73,6 @@ class _Matcher:
                 else:
                     self._values[tensor] = name
         return Matching(self._values, self._producer, tuple(alone), self._original_alone())
-
-    def _group_of(self, node: OmNode) -> int | None:
-        """The position of the last original node; None outside the outer graph."""
-        return self._node_of(node.origins[-1]) if node.origins else None
 
     def _node_of(self, origin: OmOrigin) -> int | None:
         """The position of an origin's node; None outside the outer graph."""
@@ -115,7 +107,6 @@ class _Matcher:
         return names
 
     def _value_of(self, at: int, tensor: int) -> str | None:
-        """The value of the original that a result of node `at` is."""
         node, group = self._model.nodes[at], self._group[at]
         passed_through = self._passed_through(node, group)
         if passed_through is not None:

@@ -94,7 +94,6 @@ class Measure:
                     self._add(ours[part].astype(np.float64), theirs[part].astype(np.float64))
 
     def merge(self, other: Measure) -> None:
-        """Add the pairs of another measure of the same layer."""
         for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("_max_error", "_max_ratio", "_highest"):
@@ -104,7 +103,6 @@ class Measure:
             setattr(self, name, max(getattr(self, name), getattr(other, name), key=abs))
 
     def figures(self) -> Figures:
-        """The numbers so far."""
         share = 1 / max(self._count, 1)
         # Sums over nothing say nothing.
         finite = math.nan if self._count and not self._finite else max(self._finite, 1)
@@ -272,7 +270,6 @@ class Measure:
 
 
 def dtype_limit(dtype: DType) -> float:
-    """The largest finite value of `dtype`."""
     if dtype.is_float:
         import ml_dtypes
 
@@ -283,7 +280,6 @@ def dtype_limit(dtype: DType) -> float:
 
 
 def _least_normal(dtype: DType) -> float:
-    """The smallest normal number of a float dtype; 0 for others."""
     if not dtype.is_float:
         return 0.0
     import ml_dtypes

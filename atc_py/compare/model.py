@@ -104,11 +104,9 @@ def compiling(
 ) -> Compilation:
     """The compilation of a model, or the offline model that is compared in its place.
 
-    Args:
-        files: the model, its reference, and the submodel of an offline model.
-        keywords: the user's.
-        named: SoC, dims of inputs and the folder of specifications.
-        data: inputs and samples, which give dims to inputs that are left open.
+    `files` are the model, its reference, and the submodel of an offline model; `named` SoC, dims of
+    inputs and the folder of specifications; `data` inputs and samples, which give dims to inputs
+    that are left open.
     """
     reject_unknown("compare_model", keywords, CompareKeywords)
     model, reference, submodel = Path(files[0]), optional_path(files[1]), files[2]

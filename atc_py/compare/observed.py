@@ -38,16 +38,9 @@ class ObservedDevice(Protocol):
         ...
 
     def run(self, inputs: Arrays, seen: Collection[int], observe: Observe) -> None:
-        """Run once.
+        """Run once; call `observe` with position and data of each tensor `seen` that a node makes.
 
-        Args:
-            inputs: arrays by name.
-            seen: positions of the tensors to show, the same in each run.
-            observe: called with position and data of each of them that a node makes; 16-bit floats
-                come as float32.
-
-        Raises:
-            AtcError: what the device raises.
+        The same are seen in each run. 16-bit floats come as float32.
         """
         ...
 
@@ -57,16 +50,7 @@ class ObservedDevice(Protocol):
 def observed_device(
     name: str, package: LoadedModel, kept: KeptResults | None = None
 ) -> ObservedDevice:
-    """The device called `name` with a model on it.
-
-    Args:
-        name: one of `DEVICES`.
-        package: the compiled model.
-        kept: results that the simulator shares with other models; None for none.
-
-    Raises:
-        AtcError: BAD_OPTION for a device that does not show its results; what loading raises.
-    """
+    """The device called `name` with a model on it; the simulator may share results that are `kept`."""
     if name == DEVICES[0]:
         return _Simulated(package, kept)
     if name == DEVICES[1]:

@@ -25,17 +25,9 @@ def open_original(
 ) -> ReferenceModel:
     """Open the ONNX model in the file `model`, ready to run.
 
-    Args:
-        model: the file.
-        folder: where the form goes that runs, for a file in the deploy form.
-        quant_bias: as in `convert`.
-        reference: a file that runs in place of the model: the float model that it was quantized
-            from, for instance. Values of equal names are compared.
-
-    Raises:
-        AtcError: what `open_reference` and `rewrite_quantized` raise; NO_QDQ_FORM for a node of the
-            deploy form that no ONNX runtime could run in another form either; BAD_OPTION for a
-            reference with other inputs or outputs.
+    A file in the deploy form runs in another one, which goes to `folder`. A `reference` runs in
+    place of the model: the float model that it was quantized from, for instance. Values of equal
+    names are compared.
     """
     file = read_model(model, lenient=True)
     original = ReferenceModel(file)
@@ -80,9 +72,6 @@ def runnable_file(file: OnnxFile, folder: Path, quant_bias: QuantBias | None = N
     """A file that an ONNX runtime runs: one in the deploy form is written as QDQ.
 
     `folder` is for the other form.
-
-    Raises:
-        AtcError: as `open_original`.
     """
     if not is_deploy_form(node.op_type for node in file.nodes):
         return file

@@ -40,17 +40,9 @@ class Recording:
         folder: Path,
         held_bytes: int = HELD_BYTES,
     ) -> None:
-        """Run `model` on `feeds`.
+        """Run `model` on `feeds`; values beyond `held_bytes` go to files.
 
-        Args:
-            model: the original.
-            feeds: its inputs by name.
-            folder: where values go that do not fit in memory; it is made when it is needed, is this
-                recording's alone, and must outlive it.
-            held_bytes: bytes of values that stay in memory.
-
-        Raises:
-            AtcError: REFERENCE_FAILED; CANNOT_WRITE where the folder takes no more.
+        The folder is made when it is needed, is this recording's alone, and must outlive it.
         """
         self._values: dict[str, NDArray[Any]] = {}
         self._folder = folder
@@ -71,7 +63,6 @@ class Recording:
         """Do nothing: every value is recorded."""
 
     def value(self, name: str) -> NDArray[Any] | None:
-        """The value called `name`; None where the model makes no tensor of that name."""
         return self._values.get(name)
 
     def release(self, name: str) -> None:
@@ -122,14 +113,10 @@ class TrialSamples:
         runs: Sequence[RecordedOutputs],
         folder: Path,
     ) -> None:
-        """Take samples.
+        """Take what reads the samples, the same each time, and what the original is fed for one.
 
-        Args:
-            reference: the original.
-            feeds: reads the samples, the same each time.
-            originals: returns what the original is fed for a sample.
-            runs: the original's outputs in each.
-            folder: where the samples go for other processes; it must outlive this.
+        `runs` are the original's outputs in each; `folder`, which must outlive this, is for samples
+        that other processes read.
         """
         self._reference, self._feeds, self._originals = reference, feeds, originals
         self._folder, self._runs = folder, runs
@@ -141,11 +128,7 @@ class TrialSamples:
             yield feeds, OutputRun(run, self._reference, self._originals(feeds))
 
     def stored(self) -> StoredSamples:
-        """Write the samples, too, so that other processes can read them.
-
-        Raises:
-            AtcError: CANNOT_WRITE.
-        """
+        """Write the samples, too, so that other processes can read them."""
         feeds = tuple(
             {
                 name: stored_array(array, self._folder / f"feeds{at}-{place}.bin")
@@ -179,7 +162,6 @@ class OutputRun:
             self._again.expect(names)
 
     def value(self, name: str) -> NDArray[Any] | None:
-        """The value called `name`; None where the model makes no tensor of that name."""
         if self._again is not None:
             found = self._again.value(name)
             self.seconds = self._again.seconds
@@ -188,7 +170,6 @@ class OutputRun:
         return None if stored is None else stored.read()
 
     def release(self, name: str) -> None:
-        """Release `name` once."""
         if self._again is not None:
             self._again.release(name)
 
@@ -210,7 +191,6 @@ class WatchedRun(ReferenceRun):
         return None
 
     def value(self, name: str) -> NDArray[Any] | None:
-        """The value called `name`; None where the model makes no tensor of that name."""
         array = super().value(name)
         fresh = name in self._model.outputs and name not in self._found
         if fresh and array is not None and array.dtype.kind not in _NO_FILE:
@@ -219,11 +199,7 @@ class WatchedRun(ReferenceRun):
 
 
 def recorded_outputs(run: Original, outputs: Collection[str], start: Path) -> RecordedOutputs:
-    """Write the outputs of a run of the original to files whose names begin with `start`.
-
-    Raises:
-        AtcError: REFERENCE_FAILED; CANNOT_WRITE.
-    """
+    """Write the outputs of a run of the original to files whose names begin with `start`."""
     run.expect(dict.fromkeys(outputs, 1))
     found = {}
     for at, name in enumerate(outputs):

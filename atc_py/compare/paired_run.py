@@ -2,13 +2,12 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.compare.beside import Beside
 from atc_py.compare.error_origin import trace_origins
 from atc_py.compare.floors import floors_of
 from atc_py.compare.grids import UNSIGNED_SHIFT, grids_of
@@ -32,8 +31,9 @@ from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
-Array = npt.NDArray[np.generic]
+Array = npt.NDArray[Any]
 Feeds = Mapping[str, Array]
+Shapes = Sequence[tuple[int, ...]]
 
 _DRAWN = 6
 """Layers of which there are histograms."""
@@ -56,12 +56,28 @@ class Original(Protocol):
         """Keep each of `names` until it has been released that many times."""
         ...
 
-    def value(self, name: str) -> npt.NDArray[Any] | None:
+    def value(self, name: str) -> Array | None:
         """The value called `name`; None if the model makes no tensor of that name."""
         ...
 
     def release(self, name: str) -> None:
         """Release `name` once; after the last release it is freed."""
+        ...
+
+
+class Beside(Protocol):
+    """A third side of a comparison.
+
+    Attributes:
+        names: values of the original that it asks for.
+    """
+
+    names: Collection[str]
+
+    def begin(self) -> None: ...
+
+    def add(self, name: str, found: Array | None, wanted: Array | None) -> None:
+        """Take the device's result for a value, None without, and the original's."""
         ...
 
 
@@ -86,15 +102,10 @@ class Pair:
         histograms: bool = False,
         semantics: CannSemantics | None = None,
     ) -> None:
-        """Prepare a comparison.
+        """Prepare a comparison; `targets` are the least `cosine` and `snr` of every output.
 
-        Args:
-            reference: the original.
-            package: the compiled model.
-            targets: least `cosine` and `snr` of every output.
-            device: name of the device that runs the compiled model, one of `DEVICES`.
-            histograms: take samples of every layer's values.
-            semantics: the nodes that compute what CANN makes of them.
+        With `histograms` samples of every layer's values are taken; `semantics` are the nodes that
+        compute what CANN makes of them.
         """
         self._semantics, self._reference = semantics, reference
         self._targets = dict(targets or {})
@@ -108,7 +119,7 @@ class Pair:
         names = {port.tensor: self._matching.values.get(port.tensor, "") for port in outputs}
         self._order = RowOrder.of_compiled(self._description, reference.nodes, names.values())
         self._ordered = {t: name for t, name in names.items() if name in self._order.outputs}
-        self._waiting: dict[int, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
+        self._waiting: dict[int, tuple[Array, Array]] = {}
         self._moved: dict[str, int] = {}
         self._measures: dict[int, Measure] = {}
         self._of_sample: dict[int, Measure] = self._measures
@@ -155,7 +166,6 @@ class Pair:
                 self._measures[tensor] = measure
 
     def _run(self, device: ObservedDevice, feeds: Feeds, run: Original) -> None:
-        """Run both once."""
         made = {at for node in self._description.nodes for at in node.outputs}
         values = {t: name for t, name in self._matching.values.items() if t in self._looked_at}
         third = set() if self.beside is None else set(self.beside.names)
@@ -163,7 +173,7 @@ class Pair:
         shapes = [array.shape for array in feeds.values()]
         wanted = values.keys() & made
 
-        def observe(tensor: int, found: npt.NDArray[Any]) -> None:
+        def observe(tensor: int, found: Array) -> None:
             self._measure_result(tensor, found, run.value(values[tensor]), shapes)
             self._show_beside(values[tensor], found, run, third)
             run.release(values[tensor])
@@ -189,7 +199,7 @@ class Pair:
         self._peak, self._total = max(self._peak, run.peak), max(self._total, run.total)
 
     def _show_beside(
-        self, name: str, found: npt.NDArray[Any] | None, run: Original, waiting: set[str]
+        self, name: str, found: Array | None, run: Original, waiting: set[str]
     ) -> None:
         """Show a value to the third side, the first time that it is there."""
         if self.beside is not None and name in waiting:
@@ -198,11 +208,7 @@ class Pair:
             run.release(name)
 
     def _measure_result(
-        self,
-        tensor: int,
-        found: npt.NDArray[Any],
-        wanted: npt.NDArray[Any] | None,
-        shapes: Sequence[tuple[int, ...]],
+        self, tensor: int, found: Array, wanted: Array | None, shapes: Shapes
     ) -> None:
         """Measure one result, or record why it cannot be; `shapes` are those of the feeds."""
         dtype, grid = DType(self._description.tensors[tensor].dtype), self._grids.get(tensor)
@@ -225,7 +231,7 @@ class Pair:
         else:
             self._add_result(tensor, found, wanted, shapes)
 
-    def _measure_ordered(self, shapes: Sequence[tuple[int, ...]]) -> None:
+    def _measure_ordered(self, shapes: Shapes) -> None:
         """Measure the outputs that TopK orders, as sets of rows."""
         found, wanted = (
             {self._ordered[tensor]: pair[side] for tensor, pair in self._waiting.items()}
@@ -239,13 +245,7 @@ class Pair:
             self._add_result(tensor, moved.get(name, array), other, shapes)
         self._waiting.clear()
 
-    def _add_result(
-        self,
-        tensor: int,
-        found: npt.NDArray[Any],
-        wanted: npt.NDArray[Any],
-        shapes: Sequence[tuple[int, ...]],
-    ) -> None:
+    def _add_result(self, tensor: int, found: Array, wanted: Array, shapes: Shapes) -> None:
         dtype, grid = DType(self._description.tensors[tensor].dtype), self._grids.get(tensor)
         codes = grid is not None and grid.codes
         if tensor not in self._of_sample:
@@ -364,7 +364,7 @@ class Pair:
         return [Alone(node.name, node.op, why) for node, why in makers]
 
 
-def _without_new_axes(found: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _without_new_axes(found: Array, wanted: Array) -> Array:
     """A result in the dims of the original if they differ in axes of 1 alone.
 
     Rules give such axes to whole regions, so that the list takes them: signals become images.
@@ -373,16 +373,13 @@ def _without_new_axes(found: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> npt.
     return found.reshape(wanted.shape) if long[0] == long[1] else found
 
 
-def _unlike(dtype: DType, found: npt.NDArray[Any], wanted: npt.NDArray[Any] | None) -> str:
+def _unlike(dtype: DType, found: Array, wanted: Array | None) -> str:
     """The reason why two arrays cannot be compared; empty where they can."""
     if wanted is None:
         return "the original's value is not a tensor"
     theirs = DType.from_numpy(wanted.dtype)
-    if (dtype.is_float, dtype.is_integer) != (theirs.is_float, theirs.is_integer):
-        return Text(
-            "{dtype} here, {theirs} in the original", dtype=dtype.value, theirs=theirs.value
-        )
-    if dtype.is_integer and dtype.itemsize == 1 and dtype is not theirs:
+    other_kind = (dtype.is_float, dtype.is_integer) != (theirs.is_float, theirs.is_integer)
+    if other_kind or (dtype.is_integer and dtype.itemsize == 1 and dtype is not theirs):
         return Text(
             "{dtype} here, {theirs} in the original", dtype=dtype.value, theirs=theirs.value
         )

@@ -87,13 +87,9 @@ class ReferenceModel:
         fed_bytes: int | None = None,
         amendment: Amendment | None = None,
     ) -> None:
-        """Cut a model into pieces.
+        """Cut a model into pieces of at most `weight_bytes` of weights, unless one node has more.
 
-        Args:
-            file: the model.
-            weight_bytes: bytes of weights of a piece, unless one node has more.
-            fed_bytes: size from which weights are fed, not held by the engines; None for none.
-            amendment: values that its runs take from elsewhere.
+        Weights from `fed_bytes` on are fed, not held by the engines; None for none.
         """
         self.file, self.path = file, file.path
         self.form = ""
@@ -223,22 +219,15 @@ class ReferenceModel:
         }
 
     def constant_shape(self, name: str) -> tuple[int, ...] | None:
-        """The dims of initializer `name`; None if `name` is not an initializer."""
         tensor = self.constants.get(name)
         return None if tensor is None else tuple(tensor.dims)
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """Names of the engines that have run pieces so far."""
         return tuple(sorted(set(self._engines.values())))
 
     def run_piece(self, at: int, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Results of the piece at `at`; those that are not tensors are left out.
-
-        Raises:
-            AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs it,
-                MEMORY_LIMIT where its values take too much.
-        """
+        """Results of the piece at `at`; those that are not tensors are left out."""
         piece = self.pieces[at]
         if at not in self._parts:
             if len(piece.nodes) == 1 or not self.can_be_amended:
@@ -340,18 +329,15 @@ class ReferenceRun:
         self.peak = self.total = sum(array.nbytes for array in self._held.values())
 
     def expect(self, names: Mapping[str, int]) -> None:
-        """Keep each of `names` until it has been released that many times."""
         self._awaited.update(names)
 
     def value(self, name: str) -> NDArray[Any] | None:
-        """The value called `name`; None where the model makes no tensor of that name."""
         there = name in self._held or self._model.graph.producer(name) is not None
         while there and name not in self._held and self._next < len(self._model.pieces):
             self._run_next_piece()
         return self._held.get(name)
 
     def release(self, name: str) -> None:
-        """Release `name` after one look at it."""
         self._awaited[name] -= 1
         self._drop(name)
 
@@ -383,15 +369,10 @@ class ReferenceRun:
         return read
 
     def _drop(self, name: str) -> None:
-        """Release `name` if no reader needs it any more."""
         if self._reads[name] <= 0 and self._awaited[name] <= 0:
             self._held.pop(name, None)
 
 
 def open_reference(path: Path) -> ReferenceModel:
-    """The ONNX model in the file at `path`, ready to run.
-
-    Raises:
-        AtcError: what `read_model` raises.
-    """
+    """The ONNX model in the file at `path`, ready to run."""
     return ReferenceModel(read_model(path, lenient=True))

@@ -71,7 +71,6 @@ class RowOrder:
 def _after_top_k(
     nodes: Iterable[tuple[str, Iterable[str], Iterable[str]]], outputs: Iterable[str]
 ) -> frozenset[str]:
-    """The outputs that depend on a TopK, given operator, inputs and outputs of each node."""
     after: set[str] = set()
     for operator, reads, writes in nodes:
         if operator == "TopK" or not after.isdisjoint(reads):

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from atc_py.compare.input_roles import Role
-from atc_py.compare.inputs import fitting_feeds
+from atc_py.compare.input_roles import Role, fitting_feeds
 from atc_py.diag import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, AtcError, Place, Sink
 from atc_py.package.schema import OmModel
 from atc_py.pipeline.running.model import Port
@@ -44,11 +43,7 @@ class DrawnSamples:
         given: Feeds,
         draws: tuple[int, int],
     ) -> None:
-        """Prepare the samples; `draws` are their number and the first one's seed.
-
-        Raises:
-            AtcError: BAD_OPTION where there are none, or all would be the same.
-        """
+        """Prepare the samples; `draws` are their number and the first one's seed."""
         if draws[0] < 1:
             raise BAD_OPTION.error(Text("samples must be 1 or more, found {draws}", draws=draws[0]))
         self._ports, self._roles, self._given = ports, roles, given
@@ -80,11 +75,6 @@ class SampleInputs:
 
     @classmethod
     def of(cls, description: OmModel, ports: Sequence[Port], given: Feeds) -> SampleInputs:
-        """The inputs.
-
-        Raises:
-            AtcError: BAD_OPTION where the samples would have nothing to hold.
-        """
         if ports and all(port.name in given for port in ports):
             raise BAD_OPTION.error(
                 Text("--input already gives all inputs; none is left for --data"),
@@ -114,12 +104,6 @@ class GivenSamples:
         self.count = samples.count
 
     def __iter__(self) -> Iterator[tuple[str, Feeds]]:
-        """Yield the samples.
-
-        Raises:
-            AtcError: BAD_SAMPLE for one that does not fit, or holds an input that is given for all;
-                SAMPLE_NOT_FINITE; what reading raises.
-        """
         for label, feeds in checked(self._whole(), self._inputs.left):
             yield label, {**self._inputs.given, **feeds}
 
@@ -146,11 +130,6 @@ class GivenSamples:
 
 
 def given_source(samples: GivenFiles, inputs: SampleInputs) -> GivenSamples:
-    """The samples in files, or of arrays.
-
-    Raises:
-        AtcError: NO_SAMPLES where there are none; BAD_SAMPLE for arrays that fit no input.
-    """
     return GivenSamples(_opened(samples, inputs), inputs)
 
 
@@ -167,11 +146,7 @@ def _opened(samples: GivenFiles, inputs: SampleInputs) -> Samples:
 
 
 def sample_arrays(samples: GivenFiles) -> ArraySamples | None:
-    """Samples that are arrays; None for files.
-
-    Raises:
-        AtcError: NO_SAMPLES where there are none.
-    """
+    """Samples that are arrays; None for files."""
     if isinstance(samples, str | os.PathLike):
         return None
     if not samples:
@@ -181,23 +156,13 @@ def sample_arrays(samples: GivenFiles) -> ArraySamples | None:
 
 
 def sample_paths(samples: GivenFiles, ports: Sequence[Port]) -> list[tuple[str | None, Path]]:
-    """(input or None, path) of samples in files.
-
-    Raises:
-        AtcError: NO_SAMPLES for a path that does not exist; BAD_OPTION for a name that is not an
-            input's.
-    """
     given = [samples] if isinstance(samples, str | os.PathLike) else samples
     texts = [os.fspath(each) for each in given if isinstance(each, str | os.PathLike)]
     return named_paths(texts, ports, _OPTION)
 
 
 def row_samples(named: Sequence[tuple[str | None, Path]], ports: Sequence[Port]) -> RowSamples:
-    """Samples along the first axis of arrays; pictures may have fewer bytes than the input.
-
-    Raises:
-        AtcError: as `RowSamples` does.
-    """
+    """Samples along the first axis of arrays; pictures may have fewer bytes than the input."""
     own = [replace(port, shape=(1, None)) if port.partial else port for port in ports]
     return RowSamples(named, own)
 
@@ -205,11 +170,6 @@ def row_samples(named: Sequence[tuple[str | None, Path]], ports: Sequence[Port])
 def picture_folders(
     named: Sequence[tuple[str | None, Path]], inputs: SampleInputs, *, fitting: bool = False
 ) -> PictureFolders:
-    """Samples in folders for a model with AIPP.
-
-    Raises:
-        AtcError: as `PictureFolders` does.
-    """
     from atc_py.pipeline.running.picture_folders import PictureFolders
 
     settings = inputs.fed_settings

@@ -44,7 +44,6 @@ class QuantileSketch:
             self._bins[_bin_of(value)] += 1
 
     def merge(self, other: QuantileSketch) -> None:
-        """Add the numbers of another sketch."""
         self.count += other.count
         if self._bins is None and other._bins is None:
             self._kept.extend(other._kept)
@@ -142,7 +141,6 @@ def _cosine(apart: float) -> float:
 
 
 def _decibels(distance: float) -> float:
-    """The signal to noise ratio of a relative distance."""
     if not distance:
         return math.inf
     return 0.0 - 20 * math.log10(distance) if math.isfinite(distance) else -math.inf

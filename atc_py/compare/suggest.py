@@ -25,7 +25,7 @@ from atc_py.compare.targets import reaches, targets_text
 from atc_py.compare.trials import Trial
 from atc_py.diag import NO_KERNEL, AtcError
 from atc_py.package.schema import OmModel
-from atc_py.results.layer_comparison import Excluded, KeptNode, LayerComparison, Suggestion
+from atc_py.results.layer_comparison import Excluded, KeptNode, Suggestion
 from atc_py.system.structs import replace
 from atc_py.text import Text
 
@@ -73,16 +73,8 @@ def search(
 ) -> Suggestion:
     """Search for the smallest set for the model of `first`, its comparison without any.
 
-    Args:
-        trials: compiles and compares.
-        first: the model with nothing kept beyond what the user keeps; all its layers.
-        targets: least values by figure; without any, no output may fail.
-        limit: most compilations.
-        on_stage: called with a line of progress for each compilation: how many there were, of how
-            many at most, and the smallest set so far.
-
-    Raises:
-        AtcError: what compiling and running raise for reasons other than missing kernels.
+    Without `targets` no output may fail. At most `limit` compilations are made; for each `on_stage`
+    gets a line: how many there were, of how many at most, and the smallest set so far.
     """
     return _Search(trials, first, targets, limit, on_stage).suggestion()
 
@@ -217,7 +209,6 @@ class _Search:
 
     @property
     def _compilations_left(self) -> int:
-        """Compilations that may still be made."""
         return self._limit - self._trials.count
 
     def _try(self, lines: Collection[str], *, outputs_only: bool = True) -> Trial | None:
@@ -244,7 +235,6 @@ class _Search:
         self._trials.make_ahead(islice(fresh, max(self._compilations_left, 0)))
 
     def _progress(self, kept: int) -> str:
-        """Describe the next trial, with the number of lines that it keeps."""
         best = Text("no set reaches the target yet")
         if self._fewest is not None:
             best = Text("best so far {fewest} kept", fewest=self._fewest)
@@ -275,20 +265,20 @@ class _Search:
     def _missed_tensors(self, trial: Trial) -> set[int]:
         """Tensors of the outputs that miss; none if the device stopped before them."""
         done, judged = trial.done, trial.judged
-        missing = {
-            done.layers[at].tensor
-            for name, at in done.outputs.items()
-            if name not in judged.outputs
-            or not reaches(_of_one_output(judged, name), self._targets)
-        }
+        missing = set()
+        for name, at in done.outputs.items():
+            if name in judged.outputs:
+                own = {key: why for key, why in judged.uncompared.items() if key == name}
+                alone = replace(judged, outputs={name: judged.outputs[name]}, uncompared=own)
+                if reaches(alone, self._targets):
+                    continue
+            missing.add(done.layers[at].tensor)
         return set() if done.stopped else missing
 
     def _reaches_target(self, trial: Trial) -> bool:
-        """True if a set reaches the target."""
         return reaches(trial.judged, self._targets)
 
     def _record(self, best: Trial) -> Suggestion:
-        """The record of the search, with `best` as its result."""
         order = [line for line in self._candidates if line in best.kept]
         engines = _engines(best.model)
         nodes = (self._candidates[line] for line in order)
@@ -310,14 +300,7 @@ class _Search:
         )
 
 
-def _of_one_output(done: LayerComparison, output: str) -> LayerComparison:
-    """The comparison as if `output` were the only one."""
-    uncompared = {name: why for name, why in done.uncompared.items() if name == output}
-    return replace(done, outputs={output: done.outputs[output]}, uncompared=uncompared)
-
-
 def _engines(model: OmModel) -> dict[str, str]:
-    """The engine of the first node of each line."""
     found: dict[str, str] = {}
     for node in model.nodes:
         line = line_of(node)

@@ -10,7 +10,7 @@ from atc_py.check.findings import Standing
 from atc_py.compare.comparison_session import GivenSamples
 from atc_py.compare.dims_of_data import shapes_with_data
 from atc_py.compare.fitting_samples import FittingSamples, NoFittingSampleError
-from atc_py.compare.gears import fitting_samples, refuse_if_none_fits
+from atc_py.compare.gears import announcing, fitting_samples, refuse_if_none_fits
 from atc_py.compare.model import compare_model
 from atc_py.compare.targets import missed_by_all, missed_targets
 from atc_py.cost.calibration import Calibration
@@ -76,9 +76,6 @@ def summaries_of(
     """A summary of a model, or one for each gear.
 
     `model` is an ONNX file or an offline model.
-
-    Raises:
-        AtcError: a file cannot be read, or an option has no meaning.
     """
     gears = options.gears
     if gears is None:
@@ -90,17 +87,13 @@ def summaries_of(
         shapes = gears.shapes_of(at)
         own = replace(options, gears=None, compiling={**options.compiling, "input_shape": shapes})
         name = format_gear(values)
-        done = summary_of(model, own, _announcing(on_stage, name))
+        done = summary_of(model, own, announcing(on_stage, name))
         found.append(replace(done, gear=name, shape=format_input_shapes(shapes)))
     return _with_samples_left_out(found, samples)
 
 
 def _with_samples_left_out(found: list[ModelSummary], samples: GivenSamples) -> list[ModelSummary]:
-    """Summaries of which the first one has the samples that fit no gear.
-
-    Raises:
-        AtcError: NO_SAMPLES or BAD_SAMPLE where no sample fits any gear.
-    """
+    """Summaries of which the first one has the samples that fit no gear."""
     if not isinstance(samples, FittingSamples):
         return found
     refuse_if_none_fits([each.not_compared for each in found])
@@ -112,19 +105,12 @@ def _with_samples_left_out(found: list[ModelSummary], samples: GivenSamples) -> 
     return [replace(first, missed=(*first.missed, *left_out)), *others]
 
 
-def _announcing(on_stage: Callable[[str], None] | None, gear: str) -> Callable[[str], None] | None:
-    return None if on_stage is None else lambda stage: on_stage(f"gear {gear}: {stage}")
-
-
 def summary_of(
     model: Path, options: SummaryOptions, on_stage: Callable[[str], None] | None = None
 ) -> ModelSummary:
     """Summary of a model; refusals are part of it.
 
     `model` is an ONNX file or an offline model.
-
-    Raises:
-        AtcError: a file cannot be read, or an option has no meaning.
     """
     announce = on_stage or (lambda _stage: None)
     given = options.compiling.get("input_shape", "")
@@ -172,14 +158,10 @@ def _checked(done: ModelSummary, options: SummaryOptions) -> ModelSummary:
     soc = options.socs[0] if options.socs else _DEFAULT_SOC
     chosen = parse_options("report", CheckOptions, compiling, soc=soc, input_shape=shapes)
     check = check_files([done.model], chosen, file_graphs=file_graphs)
-    _refuse_unread(check.models[0].faults, is_read=bool(check.models[0].opsets))
-    return replace(done, check=check, file_graph=file_graphs.get(str(done.model)))
-
-
-def _refuse_unread(faults: Sequence[Any], *, is_read: bool) -> None:
-    """Refuse a file of which there is nothing to show."""
-    if not is_read and any(found.code.exit is ExitCode.FILE for found in faults):
+    faults, is_read = check.models[0].faults, bool(check.models[0].opsets)
+    if not is_read and any(fault.code.exit is ExitCode.FILE for fault in faults):
         raise AtcError(*faults)
+    return replace(done, check=check, file_graph=file_graphs.get(str(done.model)))
 
 
 def _estimated(done: ModelSummary, options: SummaryOptions) -> ModelSummary:

@@ -65,7 +65,6 @@ class Trials:
         self._folder = folder
 
     def make_ahead(self, sets: Iterable[Collection[str]]) -> None:
-        """Make the first of some trials at the same time, for `run`, if there are processes for it."""
         if self.ahead is not None:
             some = islice(sets, self.ahead.jobs)
             self.ahead.make([self._options(sorted(each)) for each in some])
@@ -80,11 +79,6 @@ class Trials:
         return Trials(*parts, self._device, judged)
 
     def run(self, kept: Iterable[str], *, outputs_only: bool = True) -> Trial:
-        """Compile with the lines `kept` beside the user's own, and compare.
-
-        Raises:
-            AtcError: what `convert` raises, NO_KERNEL for a node without float32 among them.
-        """
         self.count += 1
         lines, om = sorted(kept), self._folder / "trial.om"
         ready = None

@@ -78,11 +78,7 @@ _searches: list[_Search] = []
 
 
 def run_trial(task: TrialTask) -> TrialAnswer:
-    """Compile, time and compare; the samples are read from files.
-
-    Raises:
-        AtcError: what running raises.
-    """
+    """Compile, time and compare; the samples are read from files."""
     if not (_searches and _searches[0].has(task)):
         _searches[:] = [_Search(task)]
     search = _searches[0]
@@ -120,7 +116,6 @@ class TrialsAhead:
 
     @property
     def jobs(self) -> int:
-        """Trials that run at once."""
         return self._executor.jobs
 
     def make(self, wanted: Iterable[Lines], faster_than: float | None = None) -> None:

@@ -29,7 +29,6 @@ def weight_member(index: int, name: str) -> str:
 
 
 def kernel_member(name: str) -> str:
-    """The member of the kernel file called `name`."""
     return f"{KERNELS}{name}"
 
 
@@ -66,11 +65,7 @@ class ArchiveWriter:
         self._end = 0
 
     def add(self, name: str, size: int, pieces: Iterable[bytes | memoryview]) -> OmMember:
-        """Add a member of `size` bytes; a piece may be freed when the next one is requested.
-
-        Raises:
-            ValueError: the name is unsafe or taken, or the pieces have another size together.
-        """
+        """Add a member of `size` bytes; a piece may be freed when the next one is requested."""
         if not is_safe_member(name) or name in self.members:
             raise ValueError(f"{name!r} cannot be a member's name, or is one already")
         digests = _Digests()
@@ -90,7 +85,10 @@ class ArchiveWriter:
                 digests.update(piece)
                 self._file.write(piece)
             entry = replace(entry, crc=digests.crc)
-            self._patch(entry)
+            # The CRC, known only now, goes into the header that stands before the data.
+            self._file.seek(entry.offset)
+            self._file.write(local_header(entry))
+            self._file.seek(entry.end)
         if digests.size != size:
             raise ValueError(f"{name} has {digests.size} bytes, promised {size}")
         self._end += len(header) + size
@@ -99,11 +97,6 @@ class ArchiveWriter:
         return member
 
     def add_bytes(self, name: str, data: bytes) -> OmMember:
-        """Add a member with `data`; for documents and texts.
-
-        Raises:
-            ValueError: the name is unsafe or taken.
-        """
         return self.add(name, len(data), (data,))
 
     def take_back(self) -> None:
@@ -119,12 +112,6 @@ class ArchiveWriter:
         self._file.write(tail)
         self._file.truncate()
         return self._end + len(tail)
-
-    def _patch(self, entry: Entry) -> None:
-        """Put the CRC, known only now, into the header that stands before the data."""
-        self._file.seek(entry.offset)
-        self._file.write(local_header(entry))
-        self._file.seek(entry.end)
 
 
 class _Digests:

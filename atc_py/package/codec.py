@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from atc_py.diag import NOT_OM, OM_CONTENT, OM_VERSION, Place
+from atc_py.diag import NOT_OM, OM_CONTENT, OM_VERSION, AtcError, Place
 from atc_py.package.archive import MODEL, REPORT
 from atc_py.package.schema import (
     FORMAT,
@@ -45,7 +45,6 @@ def encode_model(model: OmModel) -> bytes:
 
 
 def encode_index(index: OmIndex) -> bytes:
-    """JSON of the description of a model with gears."""
     return msgspec.json.encode(index, order="deterministic", enc_hook=plain_text)
 
 
@@ -55,11 +54,7 @@ def encode_report(report: Mapping[str, object]) -> bytes:
 
 
 def decode_description(data: bytes, file: str) -> OmModel | OmIndex:
-    """The description in `data`, the `model.json` of `file`; an index where it has gears.
-
-    Raises:
-        AtcError: NOT_OM, OM_VERSION, or OM_CONTENT where it does not follow the schema.
-    """
+    """The description in `data`, the `model.json` of `file`; an index where it has gears."""
     place = Place(file=file, field=MODEL)
     probe = _decode(data, _Probe, place)
     if probe.format != FORMAT:
@@ -93,27 +88,25 @@ def decode_description(data: bytes, file: str) -> OmModel | OmIndex:
 
 
 def decode_gear(data: bytes, file: str, member: str) -> OmModel:
-    """The description in `data`, the member with the graph of a gear.
-
-    Raises:
-        AtcError: OM_CONTENT where it does not follow the schema, or is of another format.
-    """
+    """The description in `data`, the member with the graph of a gear."""
     place = Place(file=file, field=member)
     model = _decoded_model(data, place)
     if (model.format, model.format_version) != (FORMAT, FORMAT_VERSION):
-        raise OM_CONTENT.error(
-            Text(
-                "{member} must be a description of version {format_version}, found {format}, "
-                "version {format_version_2}",
-                member=member,
-                format_version=FORMAT_VERSION,
-                format=repr(model.format),
-                format_version_2=model.format_version,
-            ),
-            place=place,
-            help=Text("convert the ONNX model again"),
+        message = Text(
+            "{member} must be a description of version {format_version}, found {format}, "
+            "version {format_version_2}",
+            member=member,
+            format_version=FORMAT_VERSION,
+            format=repr(model.format),
+            format_version_2=model.format_version,
         )
+        raise unusable(place, message)
     return model
+
+
+def unusable(place: Place, message: Text) -> AtcError:
+    """The refusal of a document that is not as it was written."""
+    return OM_CONTENT.error(message, place=place, help=Text("convert the ONNX model again"))
 
 
 def _decoded_model(data: bytes, place: Place) -> OmModel:
@@ -123,21 +116,12 @@ def _decoded_model(data: bytes, place: Place) -> OmModel:
 
 
 def decode_report(data: bytes, file: str, member: str = REPORT) -> dict[str, object]:
-    """The report in `data`, the `report.json` of `file`, or the one of a gear.
-
-    Raises:
-        AtcError: OM_CONTENT where it is not a JSON object, or is nested too deeply.
-    """
+    """The report in `data`, the `report.json` of `file`, or the one of a gear."""
     place = Place(file=file, field=member)
     report = _decode(data, dict[str, object], place)
     if is_deep(report):
-        raise OM_CONTENT.error(
-            Text(
-                "{member} is nested more than {max_depth} times", member=member, max_depth=MAX_DEPTH
-            ),
-            place=place,
-            help=Text("convert the ONNX model again"),
-        )
+        message = Text("{member} is nested more than {max_depth} times")
+        raise unusable(place, message.with_values(member=member, max_depth=MAX_DEPTH))
     return report
 
 
@@ -146,11 +130,8 @@ def _decode(data: bytes, type_: type[_T], place: Place) -> _T:
     try:
         return msgspec.json.decode(data, type=type_)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise OM_CONTENT.error(
-            Text("{field} does not follow the schema: {error}", field=place.field, error=error),
-            place=place,
-            help=Text("convert the ONNX model again"),
-        ) from error
+        message = Text("{field} does not follow the schema: {error}")
+        raise unusable(place, message.with_values(field=place.field, error=error)) from error
 
 
 def _without_nonfinite(node: OmNode) -> OmNode:
@@ -167,14 +148,12 @@ def _without_nonfinite(node: OmNode) -> OmNode:
 
 
 def _is_nonfinite(value: OmAttribute) -> bool:
-    """True if a number in the attribute's value is infinite or NaN."""
     if not isinstance(value, list):
         return isinstance(value, float) and not math.isfinite(value)
     return any(isinstance(number, float) and not math.isfinite(number) for number in value)
 
 
 def _with_nonfinite(node: OmNode, place: Place) -> OmNode:
-    """The inverse of `_without_nonfinite`."""
     if not node.nonfinite:
         return node
     try:
@@ -183,11 +162,6 @@ def _with_nonfinite(node: OmNode, place: Place) -> OmNode:
             for name, texts in node.nonfinite.items()
         }
     except ValueError as error:
-        raise OM_CONTENT.error(
-            Text(
-                "a number of node {node} cannot be read: {error}", node=repr(node.name), error=error
-            ),
-            place=place,
-            help=Text("convert the ONNX model again"),
-        ) from error
+        message = Text("a number of node {node} cannot be read: {error}")
+        raise unusable(place, message.with_values(node=repr(node.name), error=error)) from error
     return msgspec.structs.replace(node, attributes={**node.attributes, **numbers}, nonfinite={})

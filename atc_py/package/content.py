@@ -91,7 +91,6 @@ def check_names(entries: Iterable[Entry], file: str, sink: Sink) -> None:
 def check_members(
     model: OmModel | OmIndex, entries: Iterable[Entry], file: str, sink: Sink
 ) -> None:
-    """Compare the list of members with the archive: the same names and sizes."""
     report = Reporter(file, sink)
     present = {entry.name: entry.size for entry in entries if entry.name != MODEL}
     for name in sorted(present.keys() | model.members.keys()):
@@ -236,7 +235,6 @@ def _check_tensor(field: str, tensor: OmTensor, model: OmModel, report: Reporter
 
 
 def _check_node(field: str, node: OmNode, tensors: tuple[set[int], int], report: Reporter) -> None:
-    """Check engine and operands of a node; its outputs join the tensors made."""
     made, count = tensors
     if node.engine not in _ENGINES:
         report.unknown(field, "an engine", node.engine, _ENGINES)
@@ -251,7 +249,6 @@ def _check_node(field: str, node: OmNode, tensors: tuple[set[int], int], report:
 
 
 def _check_position(field: str, position: int, allowed: range, report: Reporter) -> bool:
-    """True if a tensor's position is one."""
     if position in allowed:
         return True
     bounds = f"[{allowed.start}, {allowed.stop - 1}]"
@@ -267,7 +264,6 @@ def _check_position(field: str, position: int, allowed: range, report: Reporter)
 
 
 def _note_use(field: str, position: int, made: set[int], report: Reporter) -> None:
-    """Note a use; the tensor must have been made before."""
     if position not in made:
         report.add(
             field,
@@ -279,7 +275,6 @@ def _note_use(field: str, position: int, made: set[int], report: Reporter) -> No
 
 
 def _note_source(field: str, position: int, made: set[int], report: Reporter) -> None:
-    """Note a source; a second one is a contradiction."""
     if position in made:
         report.add(
             field,

@@ -13,7 +13,6 @@ from atc_py.ir import (
     PlacedTensor,
     Placement,
     Proof,
-    Spot,
     Value,
     prove,
     size_of_weights,
@@ -36,7 +35,6 @@ from atc_py.package.stored_types import storage_of, stored_dims, stored_nbytes
 from atc_py.target import JOINED_IN_PLACE, find_operator, is_view
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims
-from atc_py.tensor.storage import Storage
 from atc_py.text import Text
 
 
@@ -78,21 +76,16 @@ def describe(
 
 
 def _tensor(value: Value, member: str | None) -> OmTensor:
-    """A value's type, and where its data is."""
-    type_ = value.type
+    type_, storage = value.type, value.type.storage
     return OmTensor(
         name=value.name,
         dtype=type_.dtype.value,
         shape=list(type_.dims),
         format=type_.format.value,
         member=member,
-        storage=None if type_.storage is None else _storage(type_.storage),
+        storage=storage and OmStorage(storage.format.value, storage.groups, storage.c0),
         stands_for=value.stands_for,
     )
-
-
-def _storage(storage: Storage) -> OmStorage:
-    return OmStorage(storage.format.value, storage.groups, storage.c0)
 
 
 def _node(node: Node, number: Mapping[Value, int], kernel: str | None) -> OmNode:
@@ -173,7 +166,6 @@ def check_memory(model: OmModel, file: str, sink: Sink) -> None:
 
 
 def _faults(model: OmModel, memory: OmMemory) -> Iterator[tuple[str, Text]]:
-    """Yield (field, sentence) of everything that is wrong with a plan."""
     if model.format_version < _SINCE:
         yield (
             "memory",
@@ -222,15 +214,12 @@ def _placement(model: OmModel, memory: OmMemory) -> Placement:
         dims, itemsize, storage = stored
         fixed = Home.INPUT if position in fed else None
         source = fixed if tensor.member is None else Home.WEIGHTS
-        spot, returned = _spot(memory.places[position]), position in outputs
+        place, returned = memory.places[position], position in outputs
+        spot = _SPOTS[place] if isinstance(place, str) else place
         tensors.append(PlacedTensor(tensor.name, dims, itemsize, spot, source, returned, storage))
     nodes = [_placed_node(node) for node in model.nodes]
     sizes = memory.alignment, memory.arena, memory.lower_bound, memory.padding
     return Placement(tensors, nodes, *sizes)
-
-
-def _spot(place: int | str) -> Spot:
-    return _SPOTS[place] if isinstance(place, str) else place
 
 
 def _placed_node(node: OmNode) -> PlacedNode:

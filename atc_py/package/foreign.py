@@ -49,66 +49,47 @@ def is_onnx(data: mmap | bytes) -> bool:
 
 
 def is_onnx_file(path: Path) -> bool:
-    """True if the file is named as an ONNX model or begins as one.
-
-    Pipes and devices go by their names alone: opening one may block forever.
-    """
-    called = path.suffix == ".onnx"
-    try:
-        if called or not path.is_file():
-            return called
-        with path.open("rb") as file:
-            return is_onnx(file.read(_HEAD))
-    except OSError:
-        return called
+    """True if the file is named as an ONNX model or begins as one."""
+    return path.suffix == ".onnx" or is_onnx(_head(path))
 
 
 def is_offline(path: Path) -> bool:
     """True if the file begins as an archive, or is named as one and is not an ONNX model.
 
-    The readers say what else is wrong with it. Pipes and devices are left to the readers, too:
-    opening one may block forever.
+    The readers say what else is wrong with it.
     """
-    called = path.suffix == ".om"
-    try:
-        if not path.is_file():
-            return called
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-    except OSError:
-        return called
-    return head.startswith((b"PK", HUAWEI_MAGIC)) or (called and not is_onnx(head))
+    head = _head(path)
+    return head.startswith((b"PK", HUAWEI_MAGIC)) or (path.suffix == ".om" and not is_onnx(head))
 
 
 def is_model_json(path: Path) -> bool:
-    """True if a regular file begins as JSON does, as that of mode 1; pipes are not opened."""
-    with suppress(OSError, ValueError):
-        if path.is_file():
-            with path.open("rb") as file:
-                return file.read(_JSON_HEAD).lstrip(_BEFORE_JSON)[:1] == b"{"
-    return False
+    """True if a file begins as JSON does, as that of mode 1."""
+    return _head(path)[:_JSON_HEAD].lstrip(_BEFORE_JSON)[:1] == b"{"
 
 
 def is_huawei(path: Path) -> bool:
-    """True if a file begins as one of Huawei's atc, or is an om2 archive.
-
-    Pipes and devices are none: opening one may block forever.
-    """
+    """True if a file begins as one of Huawei's atc, or is an om2 archive."""
+    head = _head(path)
+    if not head.startswith(ZIP_MAGIC):
+        return head.startswith(HUAWEI_MAGIC)
     try:
-        if not path.is_file():
-            return False
         with path.open("rb") as file:
-            head = file.read(len(HUAWEI_MAGIC))
-            if head != ZIP_MAGIC:
-                return head == HUAWEI_MAGIC
             file.seek(max(file.seek(0, 2) - _TAIL, 0))
             return not is_directory_end(file.read()) and _has_manifest(path)
     except (OSError, ValueError):
         return False
 
 
+def _head(path: Path) -> bytes:
+    """The bytes that identify the kind of a file; none of pipes and devices, whose opening may block."""
+    with suppress(OSError, ValueError):
+        if path.is_file():
+            with path.open("rb") as file:
+                return file.read(_HEAD)
+    return b""
+
+
 def _has_manifest(path: Path) -> bool:
-    """True if a ZIP file has the manifest of an om2 archive."""
     import zipfile
 
     try:

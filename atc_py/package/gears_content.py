@@ -23,11 +23,6 @@ _TO_NHWC = (0, 2, 3, 1)
 
 
 def checked_gears(index: OmIndex, file: str) -> Gears:
-    """The gears that a description records, checked on their own.
-
-    Raises:
-        AtcError: OM_CONTENT for tables that contradict themselves or name members that are missing.
-    """
     report = Reporter(file, Sink())
     found = index.gears
     if found.kind not in {each.value for each in GearKind}:
@@ -119,11 +114,7 @@ def names_of_gear(index: OmIndex, model: OmModel, gear: int) -> dict[str, str]:
 
 
 def check_agreement(gears: Gears, models: Sequence[OmModel], index: OmIndex, file: str) -> None:
-    """Compare the graphs of all gears with the table, and with each other.
-
-    Raises:
-        AtcError: OM_CONTENT for every graph that disagrees.
-    """
+    """Compare the graphs of all gears with the table, and with each other."""
     report = Reporter(file, Sink())
     first = models[0]
     for position, model in enumerate(models):

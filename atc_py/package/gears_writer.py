@@ -109,7 +109,6 @@ class _Texts:
         return member
 
     def add_kernels(self, files: Mapping[str, str], gear: int) -> dict[str, str]:
-        """Add the kernel files of a gear; return the members of those with names of their own."""
         placed = {
             name: self.add(kernel_member(name), text.encode(), gear)
             for name, text in sorted(files.items())
@@ -149,7 +148,6 @@ class _Weights:
         return found
 
     def _written(self, value: Value, ahead: ReadAhead) -> str:
-        """The member of a constant whose source is new."""
         header = npy_header(value.type.dtype, value.type.shape)
         member = weight_member(len(self._by_digest), value.name)
         size = len(header) + value.type.nbytes

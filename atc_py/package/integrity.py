@@ -38,16 +38,28 @@ _AT_ONCE = 1 << 26
 
 
 def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
-    """The members in the file's order, and the digest of the description.
-
-    Raises:
-        AtcError: NOT_OM for other files, OM_MEMBER for a damaged directory.
-    """
+    """The members in the file's order, and the digest of the description."""
     tail = data[-_TAIL:]
     if data[:4] == b"IMOD":
-        raise _huawei_model(file)
+        raise NOT_OM.error(
+            Text("{file} is an offline model of Huawei's own atc, not of atc-py", file=file),
+            place=Place(file=file),
+            help=Text(
+                "`atc-py info {name}` shows what it contains, `atc-py diff` compares it with another; "
+                "docs/real-om.md lists all that can be done with it",
+                name=shlex.quote(file),
+            ),
+        )
     if is_onnx(data):
-        raise _onnx_model(file)
+        raise NOT_OM.error(
+            Text("{file} is an ONNX model, not an offline model", file=file),
+            place=Place(file=file),
+            help=Text(
+                "compile it with `atc-py convert {name}` and give the .om file that is written; "
+                "`atc-py check {name}` looks at the ONNX model itself",
+                name=shlex.quote(file),
+            ),
+        )
     if not is_directory_end(tail):
         if data[:4] == b"PK\x03\x04":
             raise _not_a_model(file, Text("it is another kind of zip archive, or truncated"))
@@ -129,34 +141,7 @@ def _damaged_member(member: str, file: str, part: str) -> Diagnostic:
     )
 
 
-def _onnx_model(file: str) -> AtcError:
-    name = shlex.quote(file)
-    return NOT_OM.error(
-        Text("{file} is an ONNX model, not an offline model", file=file),
-        place=Place(file=file),
-        help=Text(
-            "compile it with `atc-py convert {name}` and give the .om file that is written; "
-            "`atc-py check {name}` looks at the ONNX model itself",
-            name=name,
-        ),
-    )
-
-
-def _huawei_model(file: str) -> AtcError:
-    """The refusal of a model of Huawei's atc by what takes those of atc-py alone."""
-    return NOT_OM.error(
-        Text("{file} is an offline model of Huawei's own atc, not of atc-py", file=file),
-        place=Place(file=file),
-        help=Text(
-            "`atc-py info {name}` shows what it contains, `atc-py diff` compares it with another; "
-            "docs/real-om.md lists all that can be done with it",
-            name=shlex.quote(file),
-        ),
-    )
-
-
 def _not_a_model(file: str, why: str) -> AtcError:
-    """The refusal of a file that is not an offline model."""
     return NOT_OM.error(
         Text("{file} is not an offline model of atc-py: {why}", file=file, why=why),
         place=Place(file=file),

@@ -34,21 +34,14 @@ class TensorFacts(msgspec.Struct, frozen=True):
 
     @property
     def shape(self) -> Shape:
-        """The dims, all of them known.
-
-        Raises:
-            OpenShapeError: one of them is open.
-        """
         return closed_shape(self.dims)
 
     @property
     def is_open(self) -> bool:
-        """True if only the run knows all dims."""
         return None in self.dims
 
     @property
     def rank(self) -> int:
-        """Number of axes."""
         return len(self.dims)
 
     @property
@@ -108,7 +101,6 @@ class NodeView(msgspec.Struct, frozen=True):
 
     @property
     def x(self) -> TensorFacts:
-        """Type of the first input."""
         return self.required(0)
 
     def input(self, position: int) -> TensorFacts | None:
@@ -116,11 +108,6 @@ class NodeView(msgspec.Struct, frozen=True):
         return self.inputs[position] if position < len(self.inputs) else None
 
     def required(self, position: int) -> TensorFacts:
-        """Type of the input at `position`.
-
-        Raises:
-            NodeError: it is absent.
-        """
         facts = self.input(position)
         if facts is None:
             raise self.fault(Text("input {position} is absent", position=position))
@@ -144,31 +131,22 @@ class NodeView(msgspec.Struct, frozen=True):
         return tuple(facts for facts in self.inputs if facts is not None)
 
     def integer(self, name: str) -> int:
-        """An attribute of type int."""
         return cast("int", self.attributes[name])
 
     def number(self, name: str) -> float:
-        """An attribute of type float."""
         return cast("float", self.attributes[name])
 
     def flag(self, name: str) -> bool:
-        """An attribute of type bool."""
         return cast("bool", self.attributes[name])
 
     def text(self, name: str) -> str:
-        """An attribute of type string."""
         return cast("str", self.attributes[name])
 
     def dtype_named(self, name: str) -> DType:
-        """An attribute of type dtype."""
         return cast("DType", self.attributes[name])
 
     def integers(self, name: str, count: int | None = None) -> tuple[int, ...]:
-        """An attribute of type ints, `count` long where that is given.
-
-        Raises:
-            NodeError: it has another length.
-        """
+        """An attribute of type ints, `count` long where that is given."""
         values = cast("tuple[int, ...]", self.attributes[name])
         if count is not None and len(values) != count:
             text = Text("{name} must have {count} elements, found {found}")
@@ -176,15 +154,9 @@ class NodeView(msgspec.Struct, frozen=True):
         return values
 
     def floats(self, name: str) -> tuple[float, ...]:
-        """An attribute of type floats."""
         return cast("tuple[float, ...]", self.attributes[name])
 
     def expect(self, name: str, allowed: AttributeValue) -> None:
-        """Check that attribute `name` has the one value that the kernel implements.
-
-        Raises:
-            NodeError: it has another value.
-        """
         value = self.attributes[name]
         if value != allowed:
             text = Text("{name} must be {allowed} on this device, found {found}")
@@ -227,7 +199,11 @@ def _typed(declared: Attribute, value: OmAttribute) -> AttributeValue:
     if kind == "float" and isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
     if kind == "dtype" and isinstance(value, str):
-        return _dtype(declared.name, value)
+        try:
+            return DType.parse(value)
+        except UnknownDTypeError as error:
+            text = Text("attribute {name}: {error}")
+            raise NodeError(text.with_values(name=declared.name, error=error)) from None
     if (kind, type(value)) in {("int", int), ("bool", bool), ("string", str)}:
         return value
     raise _wrong_type(declared, value)
@@ -239,14 +215,6 @@ def _typed_list(declared: Attribute, values: list[int | float]) -> AttributeValu
     if declared.type == "floats":
         return tuple(float(value) for value in values)
     raise _wrong_type(declared, values)
-
-
-def _dtype(name: str, text: str) -> DType:
-    """The dtype called `text`."""
-    try:
-        return DType.parse(text)
-    except UnknownDTypeError as error:
-        raise NodeError(Text("attribute {name}: {error}", name=name, error=error)) from None
 
 
 def _wrong_type(declared: Attribute, value: OmAttribute) -> NodeError:

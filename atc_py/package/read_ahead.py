@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, lru_cache, partial
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import msgspec
 import numpy as np
@@ -85,11 +85,7 @@ class ReadAhead:
         self._written: _Piece | None = None
 
     def chunks(self, value: Value) -> Iterator[memoryview]:
-        """Yield the data of the next constant, which must be `value`, as `array_chunks` does.
-
-        Raises:
-            ValueError: it is not what its type says, or there is none.
-        """
+        """Yield the data of the next constant, which must be `value`, as `array_chunks` does."""
         if value.type.nbytes < _SMALL:
             yield from array_chunks(_whole(value).array)
         else:
@@ -208,7 +204,6 @@ def _piece_of_rows(
     released: ConstData | None,
     spare: _Spare,
 ) -> _Piece:
-    """Some rows of a constant, from the first to before the end."""
     return _piece(const, source.rows(*rows), released, spare)
 
 
@@ -246,7 +241,8 @@ def npy_header(dtype: DType, shape: Shape) -> bytes:
     It is written here rather than by numpy, whose padding differs between versions: the reader
     compares headers as bytes and never evaluates one.
     """
-    text = f"{{'descr': {_descr(dtype)!r}, 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
+    name = _NAMED.get(dtype) or little_endian(dtype).str
+    text = f"{{'descr': {name!r}, 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
     unpadded = len(_MAGIC) + 2 + len(text) + 1
     padded = text + " " * (-unpadded % _ALIGNMENT) + "\n"
     return _MAGIC + struct.pack("<H", len(padded)) + padded.encode("ascii")
@@ -280,6 +276,12 @@ def array_chunks(array: npt.NDArray[np.generic]) -> Iterator[memoryview]:
     )
     for piece in pieces:
         yield np.asarray(piece).view(np.uint8).data
+
+
+def write_npy(file: IO[bytes], array: npt.NDArray[np.generic]) -> None:
+    """Write an array; numpy.save would write past `file`, whose failing writes are diagnostics."""
+    file.write(npy_header(DType.from_numpy(array.dtype), array.shape))
+    file.writelines(array_chunks(array))
 
 
 def view_array(data: mmap.mmap, offset: int, dtype: DType, shape: Shape) -> npt.NDArray[np.generic]:
@@ -322,11 +324,5 @@ def release_range(data: mmap.mmap, start: int, end: int) -> None:
 
 @cache
 def little_endian(dtype: DType) -> np.dtype[np.generic]:
-    """The numpy dtype of stored elements."""
     known = dtype.numpy
     return known if known.kind == "V" else known.newbyteorder("<")
-
-
-def _descr(dtype: DType) -> str:
-    """The name of a dtype in a header: `<f4`, `|b1`, `<V2` for bfloat16, `|i1` for int4."""
-    return _NAMED.get(dtype) or little_endian(dtype).str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from atc_py.options.ranges import Ranges, parse_ranges
 from atc_py.package.read_ahead import npy_header, view_array
 from atc_py.package.schema import GEARS_VERSION, INPUT_RANGES, PLAIN_GEARS_VERSION
 from atc_py.package.verify import VerifiedFile, verify
-from atc_py.system.input_files import map_file
+from atc_py.system.input_files import map_file, unmap
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
@@ -30,6 +30,11 @@ class OfflineModel:
     Attributes:
         gears: the lists of shapes that it holds graphs for; None where it has one shape.
         gear: position of the gear whose graph this is; None where it has one shape.
+        archive: the file with the model's archive, which another process may open as well; of a model
+            of Huawei's atc a temporary one.
+        findings: about the file, that do not keep it from being used.
+        cores: that launches run on, by the name of a node, where the file says it.
+        kept: what ends with the model; None where nothing but the mapping does.
         description: what `model.json` says.
         report: what `report.json` says.
         members: size in bytes of each archive member, in the file's order.
@@ -39,7 +44,10 @@ class OfflineModel:
         self, path: Path, data: mmap.mmap, file: VerifiedFile, gear: int | None = None
     ) -> None:
         """Make a model of a mapped file and its verified contents, those of one gear."""
-        self.path = path
+        self.path = self.archive = path
+        self.findings: tuple[Diagnostic, ...] = ()
+        self.cores: Mapping[str, int] = {}
+        self.kept: ExitStack | None = None
         self.gears = file.gears
         if gear is None and file.gears is not None:
             gear = file.gears.largest
@@ -57,20 +65,8 @@ class OfflineModel:
             if tensor.member is not None
         }
 
-    findings: tuple[Diagnostic, ...] = ()
-    """Findings about the file that do not keep it from being used."""
-
-    cores: Mapping[str, int] = {}
-    """Cores that launches run on, by the name of a node, where the file says it."""
-
-    @property
-    def archive(self) -> Path:
-        """The file with the model's archive, which another process may open as well."""
-        return self.path
-
     @property
     def format_version(self) -> int:
-        """Version of the file's format."""
         if self.gears is None:
             return self.description.format_version
         return PLAIN_GEARS_VERSION if self.gears.padding is None else GEARS_VERSION
@@ -101,7 +97,11 @@ class OfflineModel:
         """
         if self.gears is None or gear not in range(len(self.gears.gears)):
             raise ValueError(Text("{path} has no gear {gear}", path=self.path, gear=gear))
-        return self if gear == self.gear else OfflineModel(self.path, self._data, self._file, gear)
+        if gear == self.gear:
+            return self
+        found = OfflineModel(self.path, self._data, self._file, gear)
+        found.archive, found.findings = self.archive, self.findings
+        return found
 
     def text(self, member: str) -> str:
         """A member as text.
@@ -127,8 +127,9 @@ class OfflineModel:
 
     def close(self) -> None:
         """Let the file go; while arrays of it are alive, they keep it mapped."""
-        with suppress(BufferError):
-            self._data.close()
+        unmap(self._data)
+        if self.kept is not None:
+            self.kept.close()
 
     def __enter__(self) -> Self:
         return self
@@ -154,17 +155,15 @@ def open_model(path: Path) -> OfflineModel:
             OM_VERSION; OM_MEMBER for each damaged part; OM_CONTENT for contradictions;
             OM_PLAN for a memory plan that is not sound.
     """
-    data = _map_file(path)
+    data = map_archive(path)
     try:
         return OfflineModel(path, data, verify(data, str(path)))
     except BaseException:
-        with suppress(BufferError):
-            data.close()
+        unmap(data)
         raise
 
 
-def _map_file(path: Path) -> mmap.mmap:
-    """The file's bytes, mapped read-only."""
+def map_archive(path: Path) -> mmap.mmap:
     data = map_file(path)
     if isinstance(data, bytes):
         raise NOT_OM.error(

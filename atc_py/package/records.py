@@ -147,7 +147,6 @@ def directory_offset(tail: bytes) -> int:
 
 
 def document_digest(tail: bytes) -> str:
-    """The SHA-256 of `model.json`, as the comment holds it."""
     end = tail[-_END_SIZE:]
     start = _END.size + len(_LABEL)
     return end[start : start + _DIGEST].decode("ascii", "replace")

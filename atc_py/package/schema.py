@@ -212,11 +212,6 @@ def shape_data_of(gears: Gears) -> OmShapeData:
 
 
 def record_of_gears(found: OmGears) -> Gears:
-    """The gears that a description records.
-
-    Raises:
-        ValueError: it has no kind of that name.
-    """
     shapes = {each.name: tuple(each.dims) for each in found.inputs}
     numbers = tuple(tuple(gear.values) for gear in found.gears)
     padding = None if found.padding is None else _padding_of(found.padding)
@@ -232,7 +227,6 @@ def _padding_of(found: OmPadding) -> Padding:
 
 
 def padding_record(padding: Padding | None) -> OmPadding | None:
-    """The padding of gears as the description of a model has it."""
     if padding is None:
         return None
     inputs, outputs = (

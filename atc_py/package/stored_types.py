@@ -30,11 +30,7 @@ def stored_dims(tensor: OmTensor) -> Dims:
 
 
 def stored_nbytes(tensor: OmTensor) -> int:
-    """Bytes that a tensor takes; 0 for a tensor with open dims, whose size is not known.
-
-    Raises:
-        ImpossibleStorageError: a tensor of this type cannot have this storage.
-    """
+    """Bytes that a tensor takes; 0 for a tensor with open dims, whose size is not known."""
     dims = [0 if dim is None else dim for dim in stored_dims(tensor)]
     return element_count(dims) * DType(tensor.dtype).itemsize
 
@@ -75,7 +71,6 @@ def check_storage(model: OmModel, file: str, sink: Sink) -> None:
 
 
 def _faults(model: OmModel) -> Iterator[tuple[str, Text]]:
-    """Yield (field, sentence) of everything that is wrong."""
     stored = any(tensor.storage is not None for tensor in model.tensors)
     if stored and model.format_version < _SINCE:
         yield (
@@ -100,7 +95,6 @@ def _faults(model: OmModel) -> Iterator[tuple[str, Text]]:
 
 
 def _why_impossible(tensor: OmTensor, storage: OmStorage) -> Text | None:
-    """The reason why a tensor cannot have its storage, or None."""
     if storage.format not in _BLOCKED:
         text = Text("a storage must be one of {known}; found {found}")
         return text.with_values(known=", ".join(_BLOCKED), found=repr(storage.format))
@@ -117,7 +111,6 @@ def _why_impossible(tensor: OmTensor, storage: OmStorage) -> Text | None:
 
 
 def _fault(model: OmModel, node: OmNode) -> Text | None:
-    """The fault in the storage of a node's operands, or None."""
     row = find_operator(node.op)
     if row is None or not node.inputs or node.inputs[0] < 0:
         return None
@@ -169,7 +162,6 @@ def _is_same(source: OmTensor, result: OmTensor) -> bool:
 
 
 def _wrong_ends(node: OmNode, source: OmTensor, result: OmTensor) -> Text | None:
-    """Contradiction between TransData's formats and its operands, or None."""
     groups = node.attributes.get("groups", 1)
     for name, tensor in (("src_format", source), ("dst_format", result)):
         said = node.attributes.get(name)

@@ -7,11 +7,11 @@ from mmap import mmap
 import msgspec
 from msgspec.structs import replace
 
-from atc_py.diag import OM_CONTENT, Diagnostic, Place, Sink
+from atc_py.diag import Sink
 from atc_py.options.gears import Gears
 from atc_py.package.archive import MODEL, REPORT
 from atc_py.package.codec import decode_description, decode_gear, decode_report
-from atc_py.package.content import check_description, check_members, check_names
+from atc_py.package.content import Reporter, check_description, check_members, check_names
 from atc_py.package.describe import check_memory
 from atc_py.package.gears_content import (
     check_agreement,
@@ -22,7 +22,7 @@ from atc_py.package.gears_content import (
 from atc_py.package.integrity import damaged_headers, damaged_members, read_directory
 from atc_py.package.read_ahead import npy_header
 from atc_py.package.records import Entry
-from atc_py.package.schema import OmIndex, OmModel, OmTensor
+from atc_py.package.schema import OmIndex, OmModel
 from atc_py.package.stored_types import check_storage
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape, element_count, format_shape
@@ -78,7 +78,6 @@ def verify(data: mmap, file: str) -> VerifiedFile:
 def _verified_gear(
     data: mmap, entries: Mapping[str, Entry], index: OmIndex, gear: int, file: str
 ) -> Verified:
-    """Content for one gear of a file, checked as a model of its own."""
     row = index.gears.gears[gear]
     model = decode_gear(entries[row.model].data_in(data), file, row.model)
     names = names_of_gear(index, model, gear)
@@ -100,12 +99,11 @@ def _check_graph(
     check_storage(model, file, sink)
     sink.raise_errors()
     check_memory(model, file, sink)
-    sink.extend(_disagreeing_weights(data, entries, model, file))
+    _check_weights(data, entries, model, Reporter(file, sink))
     sink.raise_errors()
 
 
 def _sound_members(data: mmap, file: str) -> tuple[dict[str, Entry], OmModel | OmIndex]:
-    """Members and description after checking all bytes against their digests."""
     sink = Sink()
     listed, digest = read_directory(data, file)
     check_names(listed, file, sink)
@@ -123,38 +121,27 @@ def _sound_members(data: mmap, file: str) -> tuple[dict[str, Entry], OmModel | O
     return entries, description
 
 
-def _disagreeing_weights(
-    data: mmap, entries: Mapping[str, Entry], model: OmModel, file: str
-) -> list[Diagnostic]:
-    """OM_CONTENT for each constant whose .npy contradicts its tensor's type."""
-    findings: list[Diagnostic] = []
+def _check_weights(
+    data: mmap, entries: Mapping[str, Entry], model: OmModel, report: Reporter
+) -> None:
+    """Compare the headers of constants, which are never evaluated, with the types of their tensors."""
     for tensor in model.tensors:
-        if tensor.member is not None:
-            finding = _disagreeing_weight(data, entries[tensor.member], tensor, file)
-            findings.extend([finding] if finding else [])
-    return findings
-
-
-def _disagreeing_weight(data: mmap, entry: Entry, tensor: OmTensor, file: str) -> Diagnostic | None:
-    """The finding about one constant; its header is compared, never evaluated."""
-    dtype, shape = DType(tensor.dtype), closed_shape(tuple(tensor.shape))
-    header = npy_header(dtype, shape)
-    size = len(header) + element_count(shape) * dtype.itemsize
-    found = data[entry.data_offset : entry.data_offset + min(len(header), entry.size)]
-    if found == header and size == entry.size:
-        return None
-    text = found[10:].decode("ascii", "backslashreplace").strip()
-    return OM_CONTENT.diagnostic(
-        Text(
-            "{entry} must be an array {dtype} of {shape} in {size} bytes; found {size_2} "
-            "bytes with the header {text}",
-            entry=entry.name,
-            dtype=dtype.value,
-            shape=format_shape(shape),
-            size=size,
-            size_2=entry.size,
-            text=repr(text),
-        ),
-        place=Place(file=file, field=entry.name),
-        help=Text("convert the ONNX model again; if that does not help, report it as a bug"),
-    )
+        if tensor.member is None:
+            continue
+        entry, dtype = entries[tensor.member], DType(tensor.dtype)
+        shape = closed_shape(tuple(tensor.shape))
+        header = npy_header(dtype, shape)
+        size = len(header) + element_count(shape) * dtype.itemsize
+        found = data[entry.data_offset : entry.data_offset + min(len(header), entry.size)]
+        if found != header or size != entry.size:
+            message = Text(
+                "{entry} must be an array {dtype} of {shape} in {size} bytes; found {size_2} "
+                "bytes with the header {text}",
+                entry=entry.name,
+                dtype=dtype.value,
+                shape=format_shape(shape),
+                size=size,
+                size_2=entry.size,
+                text=repr(found[10:].decode("ascii", "backslashreplace").strip()),
+            )
+            report.add(entry.name, message)

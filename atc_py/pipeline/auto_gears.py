@@ -17,11 +17,7 @@ _PLACE = Place(field=OPTION)
 
 
 def gears_by_name(file: OnnxFile, auto: AutoGears, most: int) -> Gears:
-    """The gears for the dims that a file leaves open, at most `most`.
-
-    Raises:
-        AtcError: BAD_OPTION where names have no numbers; as `parse_gears`.
-    """
+    """The gears for the dims that a file leaves open, at most `most`."""
     named: dict[str, tuple[DimSum, ...]] = {}
     bound: dict[str, int] = {}
     for declared in file.inputs:
@@ -81,7 +77,6 @@ def _replaced(dim: DimSum, sums: Mapping[str, DimSum]) -> DimSum:
 
 
 def _numbers_of(names: Sequence[str], auto: AutoGears) -> dict[str, tuple[int, ...]]:
-    """The numbers of each name."""
     left = [name for name in names if name not in auto.numbers]
     known = {*names, *auto.sums, ""}
     strange = [name for name in (*auto.numbers, *auto.sums) if name not in known]

@@ -1,8 +1,11 @@
 """Checking model files: each is read, surveyed, checked against the specifications and tried."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import os
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,7 +25,6 @@ from atc_py.options.compile_options import ANY_LIST, CheckOptions
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.passes.precision.control_files import find_controls
 from atc_py.passes.precision.controls import ModelNames, check_soc
-from atc_py.pipeline.check_pool import FileCheck, checked_files
 from atc_py.pipeline.fixable import with_fixes
 from atc_py.pipeline.judging import Judge, Judgment, judge_of, with_model_rules
 from atc_py.pipeline.proposal.advice import advice_of, advise, with_shapes
@@ -49,9 +51,6 @@ def with_other_lists(
     The other lists are asked as a conversion would ask them: by their rules, then by a trial. A model
     without an error, or with faults of its own, is returned as it is, as is one that any list may
     take.
-
-    Raises:
-        AtcError: BAD_SPEC where a file of another list has a fault.
     """
     chosen = options.precision.operator_list
     if check.faults or chosen == ANY_LIST or not any(map(_is_of_a_list, check.findings)):
@@ -124,12 +123,9 @@ def check_files(
 ) -> CheckReport:
     """Check every one of `models`; one that cannot be read does not stop the others.
 
-    Args:
-        models: paths of the files.
-        options: the user's options.
-        processes: how many may share the work; None for what pays.
-        on_stage: called with the number of models that are done, where there are several.
-        file_graphs: takes the graph of each file that can be read, by its path.
+    So many `processes` may share the work, None for what pays; `on_stage` is called with the number
+    of models that are done, where there are several; `file_graphs` takes the graph of each file that
+    can be read, by its path.
 
     Raises:
         AtcError: UNKNOWN_SOC, NO_BFLOAT16; BAD_INPUT_SHAPE for shapes that fit no input of any
@@ -141,8 +137,9 @@ def check_files(
     specs = specifications(options.op_specs, options.precision.operator_list)
     unused, unmatched = set(options.input_shapes), _UnknownNames()
     checks: list[ModelCheck] = []
-    check = partial(checked_file, with_graphs=file_graphs is not None)
-    for path, done in zip(models, checked_files(models, options, check, processes), strict=True):
+    with_graphs = file_graphs is not None
+    check = partial(checked_file, options=options, alone=len(models) == 1, with_graphs=with_graphs)
+    for path, done in zip(models, _checked_files(models, check, processes), strict=True):
         checks.append(done.check)
         if on_stage is not None and len(models) > 1:
             on_stage(Text("{count} of {count_2} models", count=len(checks), count_2=len(models)))
@@ -175,15 +172,63 @@ def _refuse_unused(inputs: Collection[str]) -> None:
         )
 
 
+class FileCheck(NamedTuple):
+    """The check of one file."""
+
+    check: ModelCheck
+    names: frozenset[str] | None = None  # the model's inputs; None for a file that cannot be read
+    unknown: tuple[Diagnostic, ...] = ()  # names in the finer controls that it does not have
+    file_graph: FileGraph | None = None  # of its graph; None where nobody asked for it
+
+
+_WORTH = 10.0
+"""Seconds of work from which processes pay for their start, which takes each of them about two."""
+
+
+def _checked_files(
+    models: Sequence[Path], check: Callable[[Path], FileCheck], processes: int | None
+) -> Iterator[FileCheck]:
+    """Yield the check of each file, in order, by so many processes; None for what pays."""
+    done = 0
+    count = min(processes or os.cpu_count() or 1, len(models))
+    started = time.monotonic()
+    while done < len(models):
+        # Of what is not known beforehand the files so far tell.
+        pays = done and (time.monotonic() - started) / done * (len(models) - done) > _WORTH
+        if count > 1 and (processes is not None or pays):
+            break
+        yield check(models[done])
+        done += 1
+    if done < len(models):
+        yield from _checked_apart(models[done:], check, count)
+
+
+def _checked_apart(
+    models: Sequence[Path], check: Callable[[Path], FileCheck], count: int
+) -> Iterator[FileCheck]:
+    """Yield the checks from processes, which share the memory that one may have, in order.
+
+    A file whose process the system ends is checked by this one.
+    """
+    from atc_py.system.jobs import TaskFailureKind, open_executor
+
+    known: dict[int, FileCheck] = {}
+    position = 0
+    with open_executor(count, apart=True) as executor:
+        for outcome in executor.map_unordered(check, models):
+            failure = outcome.failure
+            ended = failure is not None and failure.kind is TaskFailureKind.CRASHED
+            known[outcome.index] = check(outcome.task) if ended else outcome.result()
+            while position in known:
+                yield known.pop(position)
+                position += 1
+
+
 @gc_paused()
 def checked_file(
     path: Path, options: CheckOptions, *, alone: bool, with_graphs: bool = False
 ) -> FileCheck:
-    """Check one model; where others are checked as well, it need not have every input named.
-
-    Raises:
-        AtcError: as `check_files` for this one model.
-    """
+    """Check one model; where others are checked as well, it need not have every input named."""
     try:
         file = read_model(path, lenient=True)
     except AtcError as error:
@@ -224,9 +269,6 @@ def judged(
     """Apply the rules to a file, and try what of it would not compile.
 
     `shapes` are those that the user gave; `runs` runs the file with dims that are proposed.
-
-    Raises:
-        AtcError: as `check_files` for this one model.
     """
     soc = find_soc(options.soc)
     judge, precision = judge_of(options, soc), options.precision
@@ -316,11 +358,6 @@ class _UnknownNames:
         self._unknown = {key: each for key, each in before.items() if key in here}
 
     def refuse(self) -> None:
-        """Refuse the names that are left.
-
-        Raises:
-            AtcError: NOT_IN_MODEL for each name.
-        """
         if self._unknown:
             raise AtcError(*self._unknown.values())
 

@@ -126,11 +126,7 @@ def _read(
 
 
 def refuse_open_layers(file: OnnxFile, soc: Soc) -> None:
-    """Refuse gears and ranges for a file with layers on int8: CANN takes no int8 in open shapes.
-
-    Raises:
-        AtcError: BAD_OPTION.
-    """
+    """Refuse gears and ranges for a file with layers on int8: CANN takes no int8 in open shapes."""
     node = next((node for node in file.nodes if node.op_type == "AscendQuant"), None)
     if node is not None and soc.family is not SocFamily.SIM:
         raise BAD_OPTION.error(
@@ -164,11 +160,6 @@ class CompiledGraph(msgspec.Struct, frozen=True):
     warnings: tuple[Diagnostic, ...]  # what passes found that does not stop the conversion
 
     def write(self, output: Path, *, durable: bool) -> WrittenModel:
-        """Write the offline model.
-
-        Raises:
-            AtcError: CANNOT_WRITE; the previous file is then unchanged.
-        """
         return write_model(
             self.graph, output, self.contents, durable=durable, description=self.description
         )
@@ -177,11 +168,7 @@ class CompiledGraph(msgspec.Struct, frozen=True):
 def compile_graph(
     file: OnnxFile, options: CompileOptions, shared: SharedInputs, clock: StageClock
 ) -> CompiledGraph:
-    """Compile a file that was read, with one shape for each input; nothing is written.
-
-    Raises:
-        AtcError: with every finding of the failing stage.
-    """
+    """Compile a file that was read, with one shape for each input; nothing is written."""
     path, found = file.path, checked_file(file, options, shared, clock)
     del file  # what is lowered needs its weights alone
     lowered = lowered_file(*found, shared, clock)
@@ -226,11 +213,6 @@ class TrialCompiler:
 
     @gc_paused()
     def __init__(self, model: Path, options: CompileOptions) -> None:
-        """Read and check `model`.
-
-        Raises:
-            AtcError: with every finding of the failing stage.
-        """
         self._clock = StageClock(None)
         self._shared = shared_inputs(options, to_run=True)
         file = _read(model, read_model, options, self._clock, self._shared.soc)
@@ -238,11 +220,6 @@ class TrialCompiler:
 
     @gc_paused()
     def write(self, output: Path, options: CompileOptions) -> None:
-        """Compile to `output`.
-
-        Raises:
-            AtcError: with every finding of the failing stage.
-        """
         found, shared, clock = self._found, self._shared, self._clock
         controls = controls_of(found.file, found.view, options)
         lowered = lowered_file(found, controls, shared, clock)

@@ -19,7 +19,6 @@ from atc_py.results.conversion import Facts, FusionEffect, PassEffect
 
 
 def facts_of(lowered: Lowered, kernels: KernelSet, passed: Passed) -> Facts:
-    """Count what compilation made of the model."""
     return graph_facts(
         lowered.graph,
         kernels,

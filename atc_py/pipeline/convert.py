@@ -75,11 +75,7 @@ def compile_file(
     *,
     to_run: bool = False,
 ) -> Conversion:
-    """Compile the model, or each of its gears; one shape that is only `to_run` without kernels.
-
-    Raises:
-        AtcError: with every finding of the failing stage.
-    """
+    """Compile the model, or each of its gears; one shape that is only `to_run` without kernels."""
     gears = options.gears or options.auto_gears
     if gears is not None:
         from atc_py.pipeline.gears import compile_gears

@@ -15,7 +15,6 @@ from atc_py.diag import BAD_OPTION
 from atc_py.options.option import optional_path
 from atc_py.options.output_paths import rewritten_output
 from atc_py.package.reader import OfflineModel
-from atc_py.package.schema import OmModel
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.pipeline.opened import opened_model
 from atc_py.results.conversion import Export
@@ -73,7 +72,9 @@ def export_model(  # noqa: PLR0913  (keywords, each of them an option)
     with opened_model(path, like=optional_path(like), on_stage=on_stage, **options) as package:
         if on_stage is not None:
             on_stage("export")
-        emulated = plain_model(package, wide=float32) if plain else _emulated(package, flat=flat)
+        emulated = plain_model(package, wide=float32) if plain else emulate(package, flat=flat)
+        if flat:
+            emulated.drop_early_roundings()
         return _written(package, path, target, emulated, external_data=external_data)
 
 
@@ -89,13 +90,6 @@ def _check_form(*, flat: bool, plain: bool, float32: bool) -> None:
         )
 
 
-def _emulated(package: OfflineModel, *, flat: bool) -> Emulated:
-    emulated = emulate(package, flat=flat)
-    if flat:
-        emulated.drop_early_roundings()
-    return emulated
-
-
 def _written(
     package: OfflineModel, path: Path, target: Path, emulated: Emulated, *, external_data: bool
 ) -> Export:
@@ -103,6 +97,7 @@ def _written(
     description = package.description
     metadata = annotate(emulated, description)
     size, data = write_model(emulated, description.name, target, metadata, external=external_data)
+    operators = Counter(node.op for node in description.nodes if node.op != TRANS_DATA)
     return Export(
         path,
         target,
@@ -110,14 +105,9 @@ def _written(
         description.soc,
         description.options,
         OPSET,
-        _operators(description),
+        dict(sorted(operators.items())),
         len(emulated.functions),
         len(emulated.nodes),
         size,
         package.findings,
     )
-
-
-def _operators(description: OmModel) -> dict[str, int]:
-    found = Counter(node.op for node in description.nodes if node.op != TRANS_DATA)
-    return dict(sorted(found.items()))

@@ -175,7 +175,6 @@ def _with_deviations(
     shapes: Mapping[str, Shape],
     known: Judgment | None,
 ) -> ModelCheck:
-    """A check whose deviations of CANN name the rules that remove them."""
     deviations = [_deviation_of(each) if each.certainty else "" for each in check.findings]
     if not any(deviations):
         return check

@@ -42,10 +42,6 @@ def with_open_inputs(file: OnnxFile, gears: Gears) -> OnnxFile:
 
     A dim that the file fixes may be open, too: the batch of 1, say, that a model was traced with.
     What the file states of results is dropped then.
-
-    Raises:
-        AtcError: BAD_INPUT_SHAPE for inputs that are missing in the list, or not in the model, or
-            have other ranks or fixed dims there.
     """
     sink = Sink()
     known = {each.name: each for each in file.inputs}
@@ -182,7 +178,6 @@ def compile_gears(
 def _file_and_gears(
     model: Path, options: CompileOptions, gears: Gears | AutoGears, shared: SharedInputs
 ) -> tuple[OnnxFile, Gears]:
-    """The file with open dims where the gears have them, and the gears."""
     file = with_user_ends(read_model(model), options)
     if isinstance(gears, AutoGears):
         gears = gears_by_name(file, gears, shared.soc.most_gears)

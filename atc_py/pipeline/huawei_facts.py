@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable
 from math import prod
 
-from atc_py.package.ge.gear_case import gear_numbers
 from atc_py.package.ge.interface import GeInterface, GePort
 from atc_py.package.ge.launches import GeLaunch, model_launches
 from atc_py.package.ge.messages import GeTensorDesc
@@ -49,11 +48,6 @@ _COUNTS = {
 
 
 def huawei_facts(file: HuaweiFile, *, with_ops: bool = False) -> HuaweiFacts:
-    """The content of an opened file.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL.
-    """
     if file.om2 is not None:
         models = _om2_models(file.om2)
     else:
@@ -122,7 +116,7 @@ def _model_facts(model: HuaweiModel, *, with_ops: bool) -> HuaweiModelFacts:
         parts=tuple(HuaweiPart(part.name, part.span.size) for part in model.partitions),
         inputs=tuple(map(_port_facts, interface.inputs)),
         outputs=tuple(map(_port_facts, interface.outputs)),
-        gears=gear_numbers(model),
+        gears=model.gear_numbers(),
         aipp=tuple(
             HuaweiPictures(each.input, each.op, each.mode, each.settings)
             for each in model_pictures(model)

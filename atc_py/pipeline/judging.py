@@ -97,11 +97,7 @@ def with_model_rules(check: ModelCheck, file: OnnxFile, view: SourceModel, cann:
 
 
 def judge_of(options: CheckOptions | CompileOptions, soc: Soc) -> Judge:
-    """The operator list, and the conditions under which models are judged by it.
-
-    Raises:
-        AtcError: the list or a specification cannot be read.
-    """
+    """The operator list, and the conditions under which models are judged by it."""
     chosen = options.precision
     conditions = Conditions(options.precision_mode, soc, chosen.cann, strict=chosen.strict_list)
     specs = specifications(options.op_specs, chosen.operator_list)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,15 +28,29 @@ from atc_py.options.compile_options import CompileOptions, Semantics
 from atc_py.options.input_shapes import ShapeAdvice
 from atc_py.options.ranges import open_dims
 from atc_py.passes.precision.controls import Controls, ModelNames
-from atc_py.pipeline.judging import Judge
+from atc_py.pipeline.judging import Judge, judge_of
 from atc_py.pipeline.shared_inputs import SharedInputs, StageClock
 from atc_py.results.cann_nodes import CannDeviation, CannNode, CannSemantics
 from atc_py.results.fixing import FixedNode
 from atc_py.system.structs import replace
+from atc_py.target import find_soc
 from atc_py.tensor.shapes import Shape
 
 if TYPE_CHECKING:
     from atc_py.fix.as_cann import WrittenOut
+    from atc_py.fix.fixed import Applied
+
+
+def fixed_nodes(applied: Iterable[Applied]) -> tuple[FixedNode, ...]:
+    """Each rewritten node of the file once, with its rules, in the order of the nodes."""
+    nodes: dict[tuple[int, str], FixedNode] = {}
+    for each in applied:
+        node, rule = each.node, each.rule.name
+        known = nodes.get((node.index, node.name))
+        operator = known.operator if known else node.replaces or node.op_type
+        rules = dict.fromkeys((*(known.rules if known else ()), rule))
+        nodes[node.index, node.name] = FixedNode(node.index, node.name, operator, tuple(rules))
+    return tuple(nodes[place] for place in sorted(nodes))
 
 
 def cann_nodes(written: Iterable[WrittenOut]) -> tuple[CannNode, ...]:
@@ -81,11 +97,7 @@ class CheckedFile(msgspec.Struct, frozen=True):
 def checked_file(
     file: OnnxFile, options: CompileOptions, shared: SharedInputs, clock: StageClock
 ) -> tuple[CheckedFile, Controls]:
-    """The file as it is lowered, whatever the controls of single nodes are, and these controls.
-
-    Raises:
-        AtcError: RulesBrokenError for a broken rule; what reading the controls raises.
-    """
+    """The file as it is lowered, whatever the controls of single nodes are, and these controls."""
     broken: tuple[Finding, ...] = ()
     if not options.fix:
         broken = model_findings(broken_rules(file), str(file.path), options.precision.cann)
@@ -115,7 +127,11 @@ def lowered_file(
     source, placements = found.source, found.checked.placements
     with clock.stage("lower"):
         graph = lower_model(source, shared.judge.specs, placements)
-        doubts = _with_pictures(graph, shared, controls)
+        doubts: tuple[Diagnostic, ...] = ()
+        if shared.pictures is not None:
+            from atc_py.pipeline.preprocessing import add_preprocessing
+
+            doubts = add_preprocessing(graph, shared.pictures, shared.soc, controls.fp16_inputs)
     operators = counts_by_name(node.op_type for node in source.nodes)
     return Lowered(
         graph,
@@ -130,17 +146,6 @@ def lowered_file(
     )
 
 
-def _with_pictures(
-    graph: Graph, shared: SharedInputs, controls: Controls
-) -> tuple[Diagnostic, ...]:
-    """Insert what makes features of pictures; return warnings about the configurations."""
-    if shared.pictures is None:
-        return ()
-    from atc_py.pipeline.preprocessing import add_preprocessing
-
-    return add_preprocessing(graph, shared.pictures, shared.soc, controls.fp16_inputs)
-
-
 def _fixed(
     file: OnnxFile, options: CompileOptions, judge: Judge, clock: StageClock
 ) -> tuple[OnnxFile, CompileOptions, tuple[FixedNode, ...] | None]:
@@ -149,7 +154,6 @@ def _fixed(
     if rules is None:
         return file, options, None
     from atc_py.fix.fixed_files import fixed_file
-    from atc_py.pipeline.fixed_nodes import fixed_nodes
 
     with clock.stage("fix"):
         found, applied = fixed_file(file, judge.conditions, judge.specs, rules, shapes)
@@ -237,11 +241,6 @@ def _ending_as_atc(broken: Iterable[Finding], options: CompileOptions) -> Iterat
 
 
 def sound_check(view: SourceModel, judge: Judge) -> Checked:
-    """The check of a model in which no rule is broken.
-
-    Raises:
-        AtcError: RulesBrokenError for another one.
-    """
     checked = check_view(view, judge.conditions, judge.specs, history())
     missing = not_lowered(view.all_nodes, str(view.path), judge.specs)
     if missing or checked.check.standing is Standing.ERROR:
@@ -250,11 +249,6 @@ def sound_check(view: SourceModel, judge: Judge) -> Checked:
 
 
 def controls_of(file: OnnxFile, view: SourceModel, options: CompileOptions) -> Controls:
-    """The user's requests for single nodes.
-
-    Raises:
-        AtcError: BAD_CONTROL_FILE.
-    """
     if not options.precision.given():
         return Controls()
     from atc_py.passes.precision.control_files import read_controls
@@ -265,3 +259,18 @@ def controls_of(file: OnnxFile, view: SourceModel, options: CompileOptions) -> C
 
 def counts_by_name(names: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(names).items()))
+
+
+def lowered_graph(model: Path, options: CompileOptions) -> Graph:
+    """The target operators of a model before any pass, with shapes."""
+    from atc_py.onnx_graph.reading.read import read_model
+    from atc_py.pipeline.proposal.advice import advise
+
+    judge = judge_of(options, find_soc(options.soc))
+    file = read_model(model)
+    suggest = partial(advise, file, options.input_shapes, judge)
+    folded = file.fold(
+        options.input_shapes, quant_bias=options.precision.quant_bias, suggest=suggest
+    )
+    placements = sound_check(folded.source, judge).placements
+    return lower_model(restated(folded.to_source(), placements), judge.specs, placements)

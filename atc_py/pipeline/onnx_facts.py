@@ -19,11 +19,7 @@ from atc_py.results.onnx_facts import ExternalFile, OnnxFacts, OnnxOperator, Onn
 
 
 def onnx_facts(path: Path) -> OnnxFacts:
-    """The content of the ONNX file at `path`; it is not folded or checked.
-
-    Raises:
-        AtcError: as `read_model`.
-    """
+    """The content of the ONNX file at `path`; it is not folded or checked."""
     file = read_model(path)
     proto = file.proto
     counts = operator_counts(file)
@@ -57,9 +53,6 @@ def compiled_file_graph(model: Path, compiled: CompiledModel) -> FileGraph | Non
     """The graph of a model, with the dims that its values have in the compiled one.
 
     There is none for an offline model.
-
-    Raises:
-        AtcError: the file cannot be read any more.
     """
     if is_offline(model):
         return None

@@ -1,6 +1,6 @@
 """Report on a model with open dims: what is known of it, and whether any dims compile."""
 
-from atc_py.check.findings import ModelCheck, Standing
+from atc_py.check.findings import Standing
 from atc_py.check.findings_builder import RulesBrokenError
 from atc_py.diag import AtcError
 from atc_py.lowering.lower import not_lowered
@@ -19,10 +19,6 @@ def report_open_model(file: OnnxFile, options: CompileOptions) -> SourceModel:
     """Find out what is known of a file whose dims are open, besides those of the options.
 
     A file that rules or CANN's semantics change before it is compiled is not judged.
-
-    Raises:
-        AtcError: UNKNOWN_SOC, NO_BFLOAT16, BAD_INPUT_SHAPE; faults of inputs, and findings, that no
-            choice of dims removes.
     """
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
@@ -42,15 +38,10 @@ def _refuse(known: Judgment, judge: Judge, options: CompileOptions) -> None:
     lasting = [each for each in known.model.all_nodes if not each.vanishes]
     missing = not_lowered(lasting, check.path, judge.specs)
     if check.standing is Standing.ERROR and not missing:
-        check = _confirmed(known, judge, options)
+        search = Search(known.file, judge, known)
+        proposal = search.propose()
+        advice = advice_of(known.file, proposal, options.input_shapes)
+        # Errors that a choice of dims refutes are none; nothing is compiled to try it.
+        check = open_check(known, search, proposal, advice, lambda _judgment: [])
     if missing or check.standing is Standing.ERROR:
         raise RulesBrokenError(check, missing)
-
-
-def _confirmed(known: Judgment, judge: Judge, options: CompileOptions) -> ModelCheck:
-    """The check without the errors that a choice of dims refutes."""
-    search = Search(known.file, judge, known)
-    proposal = search.propose()
-    advice = advice_of(known.file, proposal, options.input_shapes)
-    # Nothing is compiled to try it.
-    return open_check(known, search, proposal, advice, lambda _judgment: [])

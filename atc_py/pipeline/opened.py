@@ -28,15 +28,8 @@ def opened_model(
 ) -> Iterator[OfflineModel]:
     """Open the offline model `path`; an ONNX model is compiled to a temporary one.
 
-    Args:
-        path: an offline model, or an ONNX model.
-        gear: the gear to open a model with gears at; None for the largest.
-        like: the ONNX file that an offline model of Huawei's atc was made of.
-        submodel: the model of a file of Huawei's atc with several, by position or name.
-        options: as `atc_py.convert` takes them; without meaning for an offline model.
-
-    Raises:
-        AtcError: the file cannot be read or compiled; NO_SUCH_GEAR for a gear that it does not have.
+    A model with gears is opened at `gear`, the largest if None. `like` and `submodel` are those of
+    `open_offline`; `options`, as `atc_py.convert` takes them, have no meaning for an offline model.
     """
     from atc_py.pipeline.convert import convert
 

@@ -19,7 +19,7 @@ from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.running.piece import ENGINES, NotRunError, Piece, PieceSettings
 from atc_py.options.auto_gears import OPTION, DimSum, Padding
 from atc_py.options.gears import Gears
-from atc_py.pipeline.running.padding import cuts, leaks_text, padded
+from atc_py.pipeline.running.gears import cuts, leaks_text, padded
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
@@ -248,7 +248,10 @@ def _between(
     random = np.random.default_rng(0)
     listed = {name: sorted({own[name] for own in sizes}) for name in names}
     least = [
-        {name: min(_below(listed[name], own[name]) + 1, own[name]) for name in names}
+        {
+            name: min(max((n for n in listed[name] if n < own[name]), default=0) + 1, own[name])
+            for name in names
+        }
         for own in sizes
     ]
     wide = [at for at, own in enumerate(sizes) if any(own[n] > least[at][n] for n in names)]
@@ -260,11 +263,6 @@ def _between(
             for name, low in least[at].items()
         }
         yield {**large, **drawn}, large
-
-
-def _below(numbers: Sequence[int], number: int) -> int:
-    """The next smaller number, 0 without one."""
-    return max((each for each in numbers if each < number), default=0)
 
 
 def _explained(rows: Sequence[tuple[Sizes, int]], names: Sequence[str]) -> DimSum | None:

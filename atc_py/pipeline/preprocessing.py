@@ -44,11 +44,6 @@ class PictureConfigs(msgspec.Struct, frozen=True):
 
 
 def read_preprocessing(path: Path, options: CompileOptions) -> PictureConfigs:
-    """The user's AIPP configurations.
-
-    Raises:
-        AtcError: the file cannot be read or breaks a rule, or there are gears of dims.
-    """
     kind = None if options.gears is None else options.gears.kind
     if kind is GearKind.DIMS:
         raise dims_gears_refusal(str(path))
@@ -59,11 +54,7 @@ def read_preprocessing(path: Path, options: CompileOptions) -> PictureConfigs:
 def add_preprocessing(
     graph: Graph, pictures: PictureConfigs, soc: Soc, fp16_inputs: Collection[str] = ()
 ) -> tuple[Diagnostic, ...]:
-    """Check configurations by the graph's inputs, insert their nodes, and return what is doubtful.
-
-    Raises:
-        AtcError: BAD_AIPP where a configuration does not fit its input.
-    """
+    """Check configurations by the graph's inputs, insert their nodes, and return what is doubtful."""
     names = [value.name for value in graph.inputs]
     found: dict[str, AippSettings] = {}
     doubts = file_doubts(pictures.file)

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -38,16 +39,25 @@ _COLLECTED = frozenset({"compiled", "warnings"})
 def fitted_factors(
     factors: Path | None, measured: Sequence[Path], socs: Sequence[str]
 ) -> tuple[Fit | None, Calibration | None]:
-    """The factors in a file, or refitted to CSV files of kernels that were measured on one SoC.
-
-    Raises:
-        AtcError: a file has no meaning, more than one SoC is named for measurements, or the factors
-            are of another SoC.
-    """
+    """The factors in a file, or refitted to CSV files of kernels that were measured on one SoC."""
     if measured:
         done = _calibration(measured, socs)
         return done.fit, done
-    return None if factors is None else _fit(factors, socs), None
+    if factors is None:
+        return None, None
+    soc, fit = load_fit(factors)
+    others = [name for name in socs or (_DEFAULT,) if find_soc(name).name != soc]
+    if others:
+        raise BAD_OPTION.error(
+            Text(
+                "the factors in {path} are of {soc}, found --soc {others}",
+                path=factors,
+                soc=soc,
+                others=others[0],
+            ),
+            help=Text("profile for --soc {soc}, or leave --factors out", soc=soc),
+        )
+    return fit, None
 
 
 def _calibration(paths: Sequence[Path], socs: Sequence[str]) -> Calibration:
@@ -97,22 +107,6 @@ def _kernels_of(folder: Path, soc: str, name: str, shapes: str) -> list[LaunchGr
             Text("{model} has dims that are open; give all of them in input_shape", model=name)
         )
     return [placed.launch for placed in launches]
-
-
-def _fit(path: Path, socs: Sequence[str]) -> Fit:
-    soc, fit = load_fit(path)
-    others = [name for name in socs or (_DEFAULT,) if find_soc(name).name != soc]
-    if others:
-        raise BAD_OPTION.error(
-            Text(
-                "the factors in {path} are of {soc}, found --soc {others}",
-                path=path,
-                soc=soc,
-                others=others[0],
-            ),
-            help=Text("profile for --soc {soc}, or leave --factors out", soc=soc),
-        )
-    return fit
 
 
 @guarded_run()
@@ -186,8 +180,10 @@ def _model_on_soc(
                 ),
                 help=Text("give the ONNX model to profile it for other SoCs"),
             )
-        if model.path == path:
-            _check(model)
+        if model.path == path:  # of unknown origin: it is checked as the device does
+            with closing(find_backend(_DEFAULT)) as backend:
+                backend.open()
+                backend.load(model)
         if compiled is not None:
             compiled.append(compiled_model(model))
         cost = network_cost(model.description, fit, model.cores)
@@ -201,11 +197,7 @@ def _model_on_soc(
 def _batch_options(
     path: Path, batches: Sequence[int], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Options that compile an ONNX model for each size of its batch, which is axis 0 of its inputs.
-
-    Raises:
-        AtcError: BAD_OPTION where the batch is not clear from the model and `input_shape`.
-    """
+    """Options that compile an ONNX model for each size of its batch, which is axis 0 of its inputs."""
     given = options.get("input_shape", "")
     shapes = dict(parse_gear_shapes(shapes_text(given)) if given else _with_open_batch(path))
     if all(None not in dims for dims in shapes.values()):
@@ -266,13 +258,3 @@ def _model_or_refusals(
         if error.exit_code is ExitCode.FILE or error.diagnostics[0].code is BAD_OPTION:
             raise
         return SocProfile(name, None, error.diagnostics)
-
-
-def _check(model: OfflineModel) -> None:
-    """Check an offline model of unknown origin as the device does."""
-    backend = find_backend(_DEFAULT)
-    backend.open()
-    try:
-        backend.load(model)
-    finally:
-        backend.close()

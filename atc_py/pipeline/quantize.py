@@ -20,8 +20,8 @@ from atc_py.options.command_options import FORMS, RewriteOptions
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.output_paths import rewritten_output
-from atc_py.pipeline.fixed_nodes import fixed_nodes
 from atc_py.pipeline.judging import Judge
+from atc_py.pipeline.lowering import fixed_nodes
 from atc_py.results.quantization import QuantBiases, Quantization, layer_counts
 from atc_py.spec import Library, specifications
 from atc_py.target import find_soc
@@ -47,7 +47,7 @@ def rewrite_quantized(
             help=Text("forms are {forms}", forms=" and ".join(FORMS)),
         )
     specs = specifications(None, options.operator_list)
-    tell = on_stage or _no_progress
+    tell = on_stage or (lambda _stage: None)
     path = rewritten_output(model, output, form, FORMS)
     tell("read")
     file = read_model(model)
@@ -118,7 +118,3 @@ def _conditions(*, strict: bool) -> Conditions:
     options = CheckOptions()
     soc = find_soc(options.soc)
     return Conditions(options.precision_mode, soc, strict=strict)
-
-
-def _no_progress(_stage: str) -> None:
-    """Ignore all progress."""

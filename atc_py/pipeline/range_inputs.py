@@ -28,11 +28,7 @@ Given = Mapping[str, tuple[DimRange, ...]]
 
 
 def with_open_ranges(file: OnnxFile, ranges: Given) -> OnnxFile:
-    """The file with open dims where ranges have several numbers, as ATC opens them.
-
-    Raises:
-        AtcError: BAD_INPUT_SHAPE for a range of another rank, or without the dim that the file fixes.
-    """
+    """The file with open dims where ranges have several numbers, as ATC opens them."""
     sink = Sink()
     for declared in file.inputs:
         if declared.name in ranges and declared.dims is not None:

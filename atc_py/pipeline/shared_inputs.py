@@ -52,13 +52,19 @@ def shared_inputs(
     """The facts of all compilations with these options, and the memos that they share.
 
     Kernels that somebody asked for, or that have templates of their own, are made in any case.
-
-    Raises:
-        AtcError: an option or a file that it names has no meaning.
     """
     soc = _soc(options)
     judge = judge_of(options, soc)
-    switches, pictures = _switches(options), _pictures(options)
+    check_names(options.disable_pass)
+    switches, pictures = Switches(), None
+    if options.fusion_switch_file is not None:
+        from atc_py.passes.fusion.switch_file import read_switches
+
+        switches = read_switches(options.fusion_switch_file, PIPELINE)
+    if options.aipp is not None:
+        from atc_py.pipeline.preprocessing import read_preprocessing
+
+        pictures = read_preprocessing(options.aipp, options)
     to_run = to_run and options.kernels is None and options.templates is None
     return SharedInputs(soc, switches, judge, memo, sources, pictures, to_run, compiler)
 
@@ -70,23 +76,6 @@ def _soc(options: CompileOptions) -> Soc:
     if options.enable_small_channel and soc.storage.c04_filters:
         return replace(soc, storage=replace(soc.storage, small_channel=True))
     return soc
-
-
-def _switches(options: CompileOptions) -> Switches:
-    check_names(options.disable_pass)
-    if options.fusion_switch_file is None:
-        return Switches()
-    from atc_py.passes.fusion.switch_file import read_switches
-
-    return read_switches(options.fusion_switch_file, PIPELINE)
-
-
-def _pictures(options: CompileOptions) -> PictureConfigs | None:
-    if options.aipp is None:
-        return None
-    from atc_py.pipeline.preprocessing import read_preprocessing
-
-    return read_preprocessing(options.aipp, options)
 
 
 class StageClock:

@@ -119,14 +119,27 @@ class TrialCompilation(msgspec.Struct, frozen=True):
         faults = survey.rejections(sorted(positions))
         return _Compiled(faults) if faults else self._compiled(sample(survey, positions), checked)
 
-    def _compiled(self, nodes: SourceModel, checked: Checked) -> _Compiled:
-        context = self._context(nodes)
+    def _compiled(
+        self, nodes: SourceModel, checked: Checked, *, rehearses: bool = True
+    ) -> _Compiled:
+        context = PassContext(
+            self.soc,
+            self.mode,
+            str(nodes.path),
+            controls=self.controls,
+            quant_bias=form_of(nodes.bias_convention),
+            only_atc_passes=self.only_atc_passes,
+        )
         try:
             source = restated(nodes, checked.placements)
             graph = lower_model(source, self.specs, checked.placements)
             run_passes(graph, context, until=Phase.TYPED)
             remarks = self._remarks(graph, context)
-            self._rehearse(graph, context)
+            if rehearses:
+                # The device looks at a graph whose dtypes are chosen, constants in theirs.
+                FoldConstantCastsPass().run(graph, context)
+                description = describe(graph, PackageContents("", self.soc.name))
+                rehearse(graph, description, context.file)
         except AtcError as error:
             lacking = tuple(context.decisions.refused)
             return _Compiled(() if lacking else error.diagnostics, lacking)
@@ -137,11 +150,6 @@ class TrialCompilation(msgspec.Struct, frozen=True):
             return []
         return [_clipped(each, context.place(each.node)) for each in clipped_infinities(graph)]
 
-    def _rehearse(self, graph: Graph, context: PassContext) -> None:
-        """Let the device look at a graph whose dtypes are chosen, constants in theirs."""
-        FoldConstantCastsPass().run(graph, context)
-        rehearse(graph, describe(graph, PackageContents("", self.soc.name)), context.file)
-
     @property
     def _depends_on_neighbors(self) -> bool:
         """True if the kernels of a node may depend on more than the node.
@@ -150,33 +158,17 @@ class TrialCompilation(msgspec.Struct, frozen=True):
         """
         return self.mode is not PrecisionMode.FORCE_FP16 or self.controls.concern_nodes
 
-    def _context(self, view: SourceModel) -> PassContext:
-        return PassContext(
-            self.soc,
-            self.mode,
-            str(view.path),
-            controls=self.controls,
-            quant_bias=form_of(view.bias_convention),
-            only_atc_passes=self.only_atc_passes,
-        )
-
     def _of_whole(self, survey: FoldedModel, checked: Checked, *, rehearsed: bool) -> list[Finding]:
         """The refusals of the whole model up to the choice of dtypes.
 
         It takes about as long as the check, so it is left out where it is not needed.
         """
-        context = self._context(survey.source)
-        try:
-            source = restated(survey.to_source(), checked.placements)
-            graph = lower_model(source, self.specs, checked.placements)
-            run_passes(graph, context, until=Phase.TYPED)
-            remarks = self._remarks(graph, context)
-            if not rehearsed:
-                self._rehearse(graph, context)
-        except AtcError as error:
-            refused = [_without_kernel(each, self.mode) for each in context.decisions.refused]
-            return refused or _findings_of(error.diagnostics, survey.source)
-        return remarks
+        faults = survey.rejections(survey.rejected)
+        compiled = _Compiled(faults)
+        if not faults:
+            compiled = self._compiled(survey.source, checked, rehearses=not rehearsed)
+        lacking = [_without_kernel(each, self.mode) for each in compiled.lacking]
+        return lacking or _findings_of(compiled.refused, survey.source) or compiled.remarks
 
 
 class _Compiled(msgspec.Struct, frozen=True):

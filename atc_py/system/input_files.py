@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from itertools import islice
 from pathlib import Path
@@ -187,6 +187,13 @@ def map_file(path: Path) -> mmap.mmap | bytes:
         return map_regular(path)
     except OSError as error:
         raise read_refusal(path, error) from error
+
+
+def unmap(data: mmap.mmap | bytes) -> None:
+    """Let a mapped file go; while views of its bytes are alive, they keep it mapped."""
+    if isinstance(data, mmap.mmap):
+        with suppress(BufferError):
+            data.close()
 
 
 def check_name(path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 import atc_py
 from atc_py.diag import all_codes
 from atc_py.options.model_paths import model_paths
-from atc_py.pipeline import check_pool
+from atc_py.pipeline import check as checking
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.text import check_text
 from atc_py.system import jobs
@@ -119,13 +119,13 @@ def test_processes_start_where_the_first_models_say_that_it_pays(
 ) -> None:
     rest: list[Path] = []
 
-    def noted(models: list[Path], options: object, check: Callable[..., object], _n: int) -> object:
+    def noted(models: list[Path], check: Callable[[Path], object], _n: int) -> object:
         rest.extend(models)
-        return [check(path, options, alone=False) for path in models]
+        return [check(path) for path in models]
 
     monkeypatch.setattr("os.cpu_count", lambda: 4)
-    monkeypatch.setattr(check_pool, "_WORTH", worth)
-    monkeypatch.setattr(check_pool, "_checked_apart", noted)
+    monkeypatch.setattr(checking, "_WORTH", worth)
+    monkeypatch.setattr(checking, "_checked_apart", noted)
     paths = model_paths(["nets"])
     assert len(atc_py.check_models(paths, processes=None).models) == 3
     assert rest == (paths[-apart:] if apart else [])

@@ -9,8 +9,7 @@ import pytest
 from onnx import helper
 
 import atc_py
-from atc_py.compare.input_roles import Role, input_roles
-from atc_py.compare.inputs import fitting_feeds
+from atc_py.compare.input_roles import Role, fitting_feeds, input_roles
 from atc_py.compare.output_recording import Recording
 from atc_py.compare.reference import ReferenceModel, ReferenceRun, open_reference
 from atc_py.diag import AtcError

@@ -7,8 +7,8 @@ from atc_py.adapters.ais_bench.tensors import TensorDesc
 from atc_py.options.gears import GearKind, Gears
 from atc_py.options.ranges import format_ranges, outside
 from atc_py.package.schema import OmModel
+from atc_py.pipeline.running.gears import holding_gear
 from atc_py.pipeline.running.model import Model
-from atc_py.pipeline.running.padding import holding_gear
 from atc_py.tensor.shapes import Dims, Shape
 
 

@@ -29,8 +29,8 @@ from atc_py.adapters.ais_bench.tensors import AclTensor, TensorDesc
 from atc_py.cost.network import network_cost
 from atc_py.options.gears import GearKind, Gears
 from atc_py.package.schema import OmModel
+from atc_py.pipeline.running.gears import Fitted, fitted
 from atc_py.pipeline.running.model import Model
-from atc_py.pipeline.running.padding import Fitted, fitted
 from atc_py.pipeline.running.pictures import settings_feeds
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape, closed_shape

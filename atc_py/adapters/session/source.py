@@ -28,8 +28,8 @@ from atc_py.onnx_graph.reading.interface import (
 )
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.gears import MOST_GEARS, Gears
+from atc_py.pipeline.running.gears import Array, Fitted, fitted
 from atc_py.pipeline.running.model import Model
-from atc_py.pipeline.running.padding import Array, Fitted, fitted
 from atc_py.system import structs
 from atc_py.system.temp_folders import work_folder
 from atc_py.tensor.dtypes import DType

@@ -44,12 +44,7 @@ class BoardMeasures:
     """
 
     def __init__(self, values: BoardValues | None, outputs: Mapping[str, Path]) -> None:
-        """Prepare the measures.
-
-        Args:
-            values: results of a dump; None without.
-            outputs: arrays of a run without dump, by the output's name.
-        """
+        """Take results of a dump, None without, and arrays of a run without dump by their output."""
         self._values, self._outputs = values, outputs
         self._by_value = {} if values is None else values.by_value
         self.names: Collection[str] = frozenset({*self._by_value, *outputs})
@@ -57,7 +52,6 @@ class BoardMeasures:
         self.outputs: dict[str, Distances] = {}
 
     def begin(self) -> None:
-        """Forget what was measured before."""
         self.layers, self.outputs = {}, {}
 
     def add(self, name: str, simulated: Array | None, wanted: Array | None) -> None:

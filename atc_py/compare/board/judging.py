@@ -73,7 +73,6 @@ def _layer(result: BoardResult, found: Distances | None) -> BoardLayer:
 
 
 def _purpose(result: BoardResult) -> Text:
-    """The purpose of an inserted op."""
     if result.type == "Cast":
         return Text("inserted by atc: to {dtype}", dtype=result.tensor.dtype)
     if result.type == "TransData":
@@ -129,7 +128,6 @@ def _worst(reached: Iterable[_Reached]) -> _Reached:
 
 
 def _verdict(layer: BoardLayer, at: int, before: _Reached) -> tuple[BoardLayer, _Reached]:
-    """A layer with its verdict, and what reaches those that read it."""
     between, own = layer.error(layer.between), layer.error(layer.simulator)
     board = layer.error(layer.board)
     common = min(own, board) if layer.between is not None else board
@@ -156,7 +154,6 @@ def _verdict(layer: BoardLayer, at: int, before: _Reached) -> tuple[BoardLayer, 
 
 
 def agreeing_error(layer: BoardLayer) -> float:
-    """The largest difference at which board and simulator agree on a layer."""
     if not layer.is_float:
         return max(_AGREEING_SHARE, AGREEING_FACTOR * layer.error(layer.simulator))
     unit = GRIDS.get(layer.dtype, HF32).unit

@@ -83,17 +83,9 @@ def compare_run(
 ) -> BoardRunDone:
     """Compile the model, run it and its original, and hold the board beside both.
 
-    Args:
-        compilation: of the model that the board ran.
-        files: what came back.
-        data: what the board was fed, as a comparison takes it, with settings of AIPP.
-        draws: samples or their number, and the seed, of inputs that are not given.
-        on_stage: called with the name of each stage as it begins.
-        device: what runs the compiled model here.
-
-    Raises:
-        AtcError: what a comparison raises; BAD_MODEL_JSON, BAD_BOARD_TABLE, NO_DUMPS and what a
-            folder's files raise.
+    `data` is what the board was fed, as a comparison takes it, with settings of AIPP; `draws` are
+    samples or their number, and the seed, of inputs that are not given; `device` runs the model
+    here.
     """
     with (
         work_folder() as folder,

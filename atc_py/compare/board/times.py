@@ -5,7 +5,7 @@ Conversions, which compute none, meet those of the same operator in order.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,11 +32,8 @@ def board_times(
 ) -> BoardTimes:
     """Times of a model on a board beside its estimate.
 
-    Args:
-        cost: the estimate.
-        measured: tables of the board.
-        real: the model that ran; None without its JSON: then names of kernels decide.
-        wall: seconds of a run by the host's clock.
+    Of the `real` model the nodes of kernels are known; without it names of kernels decide. `wall`
+    are seconds of a run by the host's clock.
     """
     groups = _groups(cost.kernels, measured.kernels, real)
     kernels = [
@@ -60,16 +57,7 @@ def board_times(
 
 
 def measured_beside(cost: NetworkCost, tables: Sequence[Path], json: Path | None) -> BoardTimes:
-    """Times in tables of msprof beside an estimate.
-
-    Args:
-        cost: the estimate.
-        tables: op_summary or kernel_details.
-        json: of the model that ran; None where names of kernels must do.
-
-    Raises:
-        AtcError: BAD_BOARD_TABLE or BAD_MODEL_JSON, and what reading raises.
-    """
+    """Times in tables of msprof beside an estimate; `json` is as for `opened_json`."""
     measured = read_kernels(tables)
     with opened_json(json) as model:
         return board_times(cost, measured, model)
@@ -119,19 +107,12 @@ def _groups(
     ours: Sequence[KernelCost], theirs: Sequence[MeasuredKernel], real: HuaweiModel | None
 ) -> list[tuple[list[int], list[int]]]:
     """Positions of kernels that belong together, in the order of the board."""
-    own = list(_own_names(ours))
-    found = linked_groups(own, list(_board_names(theirs, _known(own, real))))
-    return sorted(found, key=lambda group: min(group[1], default=math.inf))
-
-
-def _own_names(kernels: Iterable[KernelCost]) -> Iterator[tuple[str, ...]]:
-    counts: Counter[str] = Counter()
-    for at, kernel in enumerate(kernels):
-        if kernel.op in CONVERSIONS:
-            counts[kernel.op] += 1
-            yield (f"\0{kernel.op} {counts[kernel.op]}",)
-        else:
-            yield kernel.origins or (f"\0own {at}",)
+    nodes = (kernel.origins or (f"\0own {at}",) for at, kernel in enumerate(ours))
+    own = _numbered((kernel.op for kernel in ours), nodes)
+    known = _known(own, real)
+    nodes = (known.get(kernel.name) or (f"\0board {kernel.name}",) for kernel in theirs)
+    board = _numbered((kernel.op for kernel in theirs), nodes)
+    return sorted(linked_groups(own, board), key=lambda group: min(group[1], default=math.inf))
 
 
 def _known(own: Iterable[Sequence[str]], real: HuaweiModel | None) -> dict[str, tuple[str, ...]]:
@@ -149,16 +130,15 @@ def _known(own: Iterable[Sequence[str]], real: HuaweiModel | None) -> dict[str, 
     return found
 
 
-def _board_names(
-    kernels: Iterable[MeasuredKernel], known: Mapping[str, tuple[str, ...]]
-) -> Iterator[tuple[str, ...]]:
+def _numbered(ops: Iterable[str], names: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The names of kernels; of conversions, which compute no node, operator and number instead."""
     counts: Counter[str] = Counter()
-    for kernel in kernels:
-        if kernel.op in CONVERSIONS:
-            counts[kernel.op] += 1
-            yield (f"\0{kernel.op} {counts[kernel.op]}",)
-        else:
-            yield known.get(kernel.name) or (f"\0board {kernel.name}",)
+    numbered = []
+    for op, nodes in zip(ops, names, strict=True):
+        if op in CONVERSIONS:
+            counts[op] += 1
+        numbered.append((f"\0{op} {counts[op]}",) if op in CONVERSIONS else nodes)
+    return numbered
 
 
 def _timed(ours: Sequence[KernelCost], theirs: Sequence[MeasuredKernel]) -> TimedKernels:

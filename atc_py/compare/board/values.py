@@ -152,7 +152,6 @@ class BoardValues:
             )
 
     def _nodes_of(self, op: GeOp | None, op_type: str, name: str, dump: Dump) -> tuple[str, ...]:
-        """The nodes of the network that an op computes."""
         if op is not None:
             return tuple(each for each in launch_nodes(op) if each in self._nodes)
         origins = dict.fromkeys(each.origin_name for each in dump.outputs)
@@ -206,7 +205,6 @@ class BoardValues:
 
 
 def unread_reason(error: UnreadTensorError | AtcError) -> str:
-    """The reason why a result could not be compared."""
     if isinstance(error, AtcError):
         return error.diagnostics[0].message
     reason: str = error.args[0]

@@ -35,7 +35,6 @@ class Agreement:
     first: int | None = None
 
     def holds(self, *, exact: bool) -> bool:
-        """True if the two agree."""
         return self.differing == 0 if exact else self.ulps <= LIMIT
 
 

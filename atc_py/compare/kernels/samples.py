@@ -13,7 +13,6 @@ from atc_py.kernels.family import InputSample
 from atc_py.kernels.registry import families_of
 from atc_py.package.node_view import TensorFacts
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Shape
 
 _SPAN = 16
 """Integers are drawn from [-16, 16), unsigned ones from [0, 16)."""
@@ -46,7 +45,6 @@ class SampledLaunch:
 
     @property
     def outputs(self) -> tuple[TensorFacts, ...]:
-        """Types of the kernel's results."""
         return self.parts[-1].step.node.outputs
 
 
@@ -89,23 +87,14 @@ def _input_data(step: Step, position: int, generator: np.random.Generator) -> ND
     node = step.node
     facts = node.required(position)
     shapes = tuple(None if kind is None else kind.shape for kind in node.inputs)
+    is_open = any(tensor.is_open for tensor in node.outputs)
+    results = () if is_open else tuple(tensor.shape for tensor in node.outputs)
     for family in families_of(node.op)[:1]:  # those of one operator draw alike
-        sample = InputSample(
-            node.op, node.attributes, shapes, position, facts.dtype, _known_shapes(node.outputs)
-        )
+        sample = InputSample(node.op, node.attributes, shapes, position, facts.dtype, results)
         drawn = family.draw(sample, generator)
         if drawn is not None:
             return np.asarray(drawn, facts.dtype.numpy, order="C")
     return _plain_values(facts.dtype, facts.shape, generator)
-
-
-def _known_shapes(tensors: tuple[TensorFacts, ...]) -> tuple[Shape, ...]:
-    """The shapes of tensors, none where one is open."""
-    return (
-        ()
-        if any(tensor.is_open for tensor in tensors)
-        else tuple(tensor.shape for tensor in tensors)
-    )
 
 
 def _plain_values(

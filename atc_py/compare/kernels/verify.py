@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from os import cpu_count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -16,8 +16,15 @@ from numpy.typing import NDArray
 
 from atc_py.compare.kernels.agreement import agreement
 from atc_py.compare.kernels.expected import expected_of
-from atc_py.compare.kernels.index import KernelEntry, PortEntry, check_fit
-from atc_py.compare.kernels.listing import KernelList, index_place, kernel_texts, read_kernels
+from atc_py.compare.kernels.listing import (
+    KernelEntry,
+    KernelList,
+    PortEntry,
+    check_fit,
+    index_place,
+    kernel_texts,
+    read_kernels,
+)
 from atc_py.compare.kernels.program import Job, JobOutcome, run_jobs
 from atc_py.compare.kernels.samples import SampledLaunch, case_of
 from atc_py.device.sim.execution.loading import build_program
@@ -40,19 +47,8 @@ if TYPE_CHECKING:
     from atc_py.compare.kernels.toolchain import Compiler
 
 
-class Unpacked(NamedTuple):
-    """A result taken out of its storage."""
-
-    array: NDArray[Any]  # its elements in their logical order
-    stray: int  # elements of the padding that are not zero, though readers assume zeros
-
-
 def packed_inputs(kernel: KernelEntry, arrays: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
-    """Inputs as the kernel addresses them: in blocks or row by row.
-
-    Raises:
-        AtcError: OM_CONTENT where the list names a storage that an operand cannot have.
-    """
+    """Inputs as the kernel addresses them: in blocks or row by row."""
     stored = []
     for port, array in zip(kernel["inputs"], arrays, strict=True):
         origin, storage = _place(
@@ -63,11 +59,6 @@ def packed_inputs(kernel: KernelEntry, arrays: Sequence[NDArray[Any]]) -> tuple[
 
 
 def stored_outputs(kernel: KernelEntry, outputs: Sequence[TensorFacts]) -> tuple[TensorFacts, ...]:
-    """The arrays that a kernel writes, as it addresses them.
-
-    Raises:
-        AtcError: OM_CONTENT as for inputs.
-    """
     types = []
     for port, facts in zip(kernel["outputs"], outputs, strict=True):
         origin, storage = _place(kernel, port, facts)
@@ -78,14 +69,17 @@ def stored_outputs(kernel: KernelEntry, outputs: Sequence[TensorFacts]) -> tuple
 
 def unpacked_result(
     kernel: KernelEntry, port: PortEntry, stored: NDArray[Any], facts: TensorFacts
-) -> Unpacked:
-    """A result as the kernel wrote it, of the type in `facts`."""
+) -> tuple[NDArray[Any], int]:
+    """A result of the type in `facts`, out of its storage, and how much of the padding is stray.
+
+    Stray elements are not zero, though readers assume zeros.
+    """
     origin, storage = _place(kernel, port, facts)
     if storage is None:
-        return Unpacked(stored, 0)
+        return stored, 0
     array = unpack(stored, facts.shape, origin, storage)
     inside = pack(np.ones(facts.shape, stored.dtype), origin, storage).reshape(-1) != 0
-    return Unpacked(array, int(np.count_nonzero(stored.reshape(-1)[~inside] != 0)))
+    return array, int(np.count_nonzero(stored.reshape(-1)[~inside] != 0))
 
 
 def _place(
@@ -111,10 +105,6 @@ def _place(
     return origin, storage
 
 
-# SoCs have kernels that do, which the simulator follows. The stubs keep float32 between their steps,
-# and are compared with the simulator's computing likewise.
-
-
 @dataclass(frozen=True, slots=True)
 class ModelAsWritten:
     """A model with the data of another one."""
@@ -123,12 +113,15 @@ class ModelAsWritten:
     source: OfflineModel  # holds the constants
 
     def array(self, member: str) -> NDArray[Any]:
-        """The data of a constant."""
         return self.source.array(member)
 
 
 def as_written(model: OfflineModel) -> ModelAsWritten:
-    """`model` with the implementations that its kernels have."""
+    """`model` with the implementations that its kernels have.
+
+    SoCs have kernels that round their steps, which the simulator follows. The stubs keep float32
+    between steps, and are compared with the simulator's computing likewise.
+    """
     nodes = [_as_written(node) for node in model.description.nodes]
     return ModelAsWritten(msgspec.structs.replace(model.description, nodes=nodes), model)
 
@@ -160,7 +153,6 @@ class Verdict(Enum):
 
     @property
     def is_wrong(self) -> bool:
-        """True if it makes the command fail."""
         return self in {Verdict.DIFFERS, Verdict.FAULT, Verdict.NOT_BUILT}
 
 
@@ -184,10 +176,6 @@ def verify_kernels(
     """Build the model's kernels, run the complete ones, and compare; in the list's order.
 
     `on_done` gets the number of kernels done and that of all.
-
-    Raises:
-        AtcError: the model makes no sense to the simulator, or its list of kernels is not there
-            or does not fit the model.
     """
     listed = read_kernels(model)
     program = build_program(as_written(model), merged=False)

@@ -33,11 +33,7 @@ from atc_py.text import Text
 
 
 def diff_models(first: Path, second: Path) -> ModelDiff:
-    """Compare two offline models, each of atc-py or of Huawei's atc, or the JSON of one.
-
-    Raises:
-        AtcError: a file cannot be read.
-    """
+    """Compare two offline models, each of atc-py or of Huawei's atc, or the JSON of one."""
     with _opened(first) as one, _opened(second) as other:
         launches = tuple(matched_launches(one, other))
         conversions = tuple(matched_conversions(one, other))
@@ -132,7 +128,14 @@ def linked_groups(
 
 def matched_conversions(first: Side, second: Side) -> list[ConversionDifference]:
     """Conversions by what they change and where their operand comes from."""
-    counts = [_conversions(side.launches) for side in (first, second)]
+    counts = [
+        Counter(
+            (each.launch.operators[-1], each.conversion, each.source)
+            for each in side.launches
+            if each.conversion
+        )
+        for side in (first, second)
+    ]
     return [
         ConversionDifference(*key, first=counts[0][key], second=counts[1][key])
         for key in dict.fromkeys([*counts[0], *counts[1]])
@@ -141,14 +144,6 @@ def matched_conversions(first: Side, second: Side) -> list[ConversionDifference]
 
 def _computing(launches: Iterable[SideLaunch]) -> list[DiffLaunch]:
     return [each.launch for each in launches if not each.conversion]
-
-
-def _conversions(launches: Iterable[SideLaunch]) -> Counter[tuple[str, str, str]]:
-    return Counter(
-        (each.launch.operators[-1], each.conversion, each.source)
-        for each in launches
-        if each.conversion
-    )
 
 
 def _differences(first: Sequence[DiffLaunch], second: Sequence[DiffLaunch]) -> tuple[str, ...]:
@@ -189,9 +184,6 @@ def _plain(name: str) -> str:
     return "ND" if name in {"NCHW", "NHWC", "NCDHW", "NDHWC", "HWCN"} else name
 
 
-_Pair = tuple[list[SideConstant], list[SideConstant]]
-
-
 def matched_constants(
     first: Iterable[SideConstant], second: Iterable[SideConstant]
 ) -> Iterator[ConstantDifference]:
@@ -200,29 +192,10 @@ def matched_constants(
     A constant that several launches read is one for each. Those of one launch with several nodes
     meet those of all launches with a node of it.
     """
-    for pair in _by_nodes(list(first), list(second)):
-        yield from _matched(*pair)
-
-
-def _by_nodes(first: list[SideConstant], second: list[SideConstant]) -> Iterator[_Pair]:
-    parent: dict[str, str] = {}
-
-    def root(name: str) -> str:
-        while parent.setdefault(name, name) != name:
-            parent[name] = parent[parent[name]]  # halves the path
-            name = parent[name]
-        return name
-
-    sides = first, second
-    for constant in (*first, *second):
-        for node in constant.nodes[1:]:
-            parent[root(node)] = root(constant.nodes[0])
-    groups: defaultdict[str, _Pair] = defaultdict(lambda: ([], []))
-    for side, constants in enumerate(sides):
-        for constant in constants:
-            key = root(constant.nodes[0]) if constant.nodes else ""
-            groups[key][side].append(constant)
-    yield from groups.values()
+    sides = list(first), list(second)
+    names = [[constant.nodes or ("",) for constant in constants] for constants in sides]
+    for one, other in linked_groups(*names):
+        yield from _matched([sides[0][at] for at in one], [sides[1][at] for at in other])
 
 
 def _matched(first: list[SideConstant], second: list[SideConstant]) -> Iterator[ConstantDifference]:

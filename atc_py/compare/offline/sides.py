@@ -63,11 +63,7 @@ class Side(msgspec.Struct, frozen=True):
 
 
 def huawei_side(file: HuaweiFile) -> Side:
-    """A file of Huawei's atc; nodes of several models in it begin with the name of theirs.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL.
-    """
+    """A file of Huawei's atc; nodes of several models in it begin with the name of theirs."""
     models = [model for model in file.all_models() if model.graphs]
     sides = [
         _model_side(model, _prefix(models, model), has_constants=not file.is_json)
@@ -247,7 +243,9 @@ class _OwnLaunches:
         }
         read = dict.fromkeys(t for node in nodes for t in node.inputs if t >= 0 and t not in made)
         inputs = tuple(
-            self._type(self._roots[tensor]) for tensor in read if not self._is_constant(tensor)
+            self._type(root)
+            for root in (self._roots[tensor] for tensor in read)
+            if self._tensors[root].member is None
         )
         outputs = tuple(
             self._type(out) for node in nodes for out in node.outputs if out not in used_inside
@@ -291,9 +289,6 @@ class _OwnLaunches:
         if node.op not in CONVERSIONS:
             return node.op == _AIPP
         return not any(origin.op_type in {"Cast", "CastLike"} for origin in node.origins)
-
-    def _is_constant(self, tensor: int) -> bool:
-        return self._tensors[self._roots[tensor]].member is not None
 
     def _source(self, tensor: int) -> str:
         """The node that makes a tensor, seen through conversions, or the model's input."""

@@ -28,12 +28,7 @@ _HIDDEN = (
 
 
 def graph_changes(fixed: Fixed, written: OnnxGraph) -> tuple[NodeChange, ...]:
-    """The changes, in the order of the file's nodes.
-
-    Args:
-        fixed: the model after fixing, stated at its final opset.
-        written: the graph of the file that was written.
-    """
+    """The changes in the order of the file's nodes; `fixed` is stated at its final opset."""
     return tuple(_Diff(fixed, written).changes())
 
 

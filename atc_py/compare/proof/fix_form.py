@@ -81,14 +81,19 @@ def written_and_proved(
         form = _write(fixed, trial, path, writer)
         reformed = tuple(sorted(broken - parser_rules(form.check)))
         served = bool(reformed) or (options.rules.for_cann and opsets[0] != opsets[1])
-        in_vain = not groups and _is_in_vain(form.check, options, served=served)
+        # Errors are left though no rule applied, and CANN's parser is not served either.
+        in_vain = not groups and has_errors(form.check, options)
+        in_vain = in_vain and (not served or bool(form.check.faults))
         after = before if in_vain else form.check
         proves = (rewritten or reformed) and options.seeds and not in_vain
         proof = _prove(fixed, groups, trial, writer) if proves else None
-        _refuse(fixed, groups, proof, options.rules)
+        _require_measured(fixed, groups, proof, options.rules)
+        refuse_differences(groups, proof, fixed.file.path)
         target = _on_target(fixed, proof, folder, path.name, options)
         if not (options.dry_run or in_vain):
-            _put_in_place(trial, form.written, path)
+            # The model refers to its weights and comes last.
+            beside = [] if form.written.data is None else [form.written.data]
+            put_in_place((each, path.with_name(each.name)) for each in (*beside, trial))
     return Fixing(
         model=fixed.file.path,
         output=None if options.dry_run or in_vain else path,
@@ -104,19 +109,6 @@ def written_and_proved(
         **verdicts(fixed, (before, after), options, target),
         **proved(proof),
     )
-
-
-def _refuse(
-    fixed: Fixed, groups: Sequence[tuple[Applied, ...]], proof: FixProof | None, rules: FixRules
-) -> None:
-    """Refuse rewrites that differ by more than their rules allow.
-
-    Raises:
-        AtcError: FIX_DIFFERS.
-        UnmeasuredError: the rules are there for what runs show.
-    """
-    _require_measured(fixed, groups, proof, rules)
-    refuse_differences(groups, proof, fixed.file.path)
 
 
 def _require_measured(
@@ -151,11 +143,6 @@ def _difference_of_measured(groups: Sequence[tuple[Applied, ...]], proof: FixPro
     return None
 
 
-def _is_in_vain(check: ModelCheck, options: FixOptions, *, served: bool) -> bool:
-    """True where errors are left though no rule applied, and CANN's parser is not served either."""
-    return has_errors(check, options) and (not served or bool(check.faults))
-
-
 @dataclass(frozen=True, slots=True)
 class _Form:
     """A fixed model in a file, and its check, whose findings are placed in the original."""
@@ -166,11 +153,7 @@ class _Form:
 
 
 def _write(fixed: Fixed, trial: Path, path: Path, writer: FixedWriter) -> _Form:
-    """Write the form that is left with the fewest findings, the first one of several.
-
-    Raises:
-        AtcError: NO_QDQ_FORM where QDQ is wanted and a quantized layer has no such form.
-    """
+    """Write the form that is left with the fewest findings, the first one of several."""
     rules, graphs = writer.options.rules, _forms(fixed, writer.options)
     forms: list[tuple[int, OnnxGraph]] = []
     for graph in graphs:
@@ -244,12 +227,6 @@ class FixedWriter:
         shapes = {name: dims for name, dims in given.items() if name in inputs}
         check = judged(model, shapes, self.options.check).check
         return placed_in(check, file.path, written.graph.nodes)
-
-
-def _put_in_place(trial: Path, written: Written, path: Path) -> None:
-    """Give the model and its weights their names; the model refers to the weights and comes last."""
-    beside = [] if written.data is None else [written.data]
-    put_in_place((each, path.with_name(each.name)) for each in (*beside, trial))
 
 
 def _prove(

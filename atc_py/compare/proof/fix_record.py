@@ -121,16 +121,7 @@ def rewrites_of(
     written: OnnxGraph,
     target: OnTarget | None,
 ) -> Iterable[Rewrite]:
-    """Yield the nodes that were replaced; those in branches have the position of the outer node.
-
-    Args:
-        fixed: the model after fixing.
-        groups: the steps of each rewrite.
-        proof: the differences; None without a proof.
-        options: the rules that may apply, and whether a proof was wanted.
-        written: the graph that was written.
-        target: the result on the target; None where it was left out.
-    """
+    """Yield the nodes that were replaced; those in branches have the position of the outer node."""
     times = {} if target is None else target.microseconds
     assumptions = Assumptions(fixed, options.rules)
     positions = {node: position for position, node in enumerate(written.nodes)}
@@ -162,12 +153,7 @@ def rewrites_of(
 def refuse_differences(
     groups: Sequence[tuple[Applied, ...]], proof: FixProof | None, model: Path
 ) -> None:
-    """Refuse rewrites that differ from the original by more than their rules allow.
-
-    Raises:
-        AtcError: FIX_DIFFERS with every such rewrite; or with the output that differs although none
-            does.
-    """
+    """Refuse rewrites that differ from the original by more than their rules allow."""
     if proof is None:
         return
     results = [
@@ -298,7 +284,6 @@ class _Proved(TypedDict):
 
 
 def proved(proof: FixProof | None) -> _Proved:
-    """The fields of the record about the proof of the whole model."""
     if proof is None:
         return {"seeds": (), "outputs": {}}
     outputs = {name: difference_of(output) for name, output in proof.outputs.items()}
@@ -332,7 +317,6 @@ class _Verdicts(TypedDict):
 
 
 def parser_rules(check: ModelCheck) -> set[str]:
-    """The rules of CANN's parser that the model breaks."""
     return {each.rule for each in check.findings if is_of_model(each)}
 
 
@@ -342,7 +326,6 @@ def verdicts(
     options: FixOptions,
     target: OnTarget | None = None,
 ) -> _Verdicts:
-    """The fields of the record about the checks before and after."""
     before, after = checks
     left = errors_left(after, options.rules)
     return {

@@ -23,16 +23,7 @@ _FORMS = frozenset({".bin", ".npy", ".npz", ".pb"})
 def model_feeds(
     source: SourceModel, options: FixOptions, given: Mapping[str, NDArray[Any]] | None = None
 ) -> ModelFeeds | None:
-    """The data of the runs; None where dims of inputs are open.
-
-    Args:
-        source: the model, with the dims that the user gave.
-        options: the number of runs, bound values, ranges, and files.
-        given: what the files hold, if they were read.
-
-    Raises:
-        AtcError: a file cannot be read, or does not fit its input.
-    """
+    """The data of the runs, those of files if they were read; None where dims of inputs are open."""
     typed = [tensor for tensor in source.inputs if not tensor.is_open and tensor.dtype is not None]
     if len(typed) < len(source.inputs):
         if options.data:

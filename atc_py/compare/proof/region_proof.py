@@ -89,11 +89,9 @@ class RegionProof:
 
     @property
     def is_shown(self) -> bool:
-        """True if anything was compared."""
         return bool(self.runs or self.drawn)
 
     def add(self, other: RegionProof) -> None:
-        """Take in the results of another part of the rewrite."""
         self.error = max(self.error, other.error)
         self.differing += other.differing
         self.moved += other.moved
@@ -120,9 +118,7 @@ class RegionTest:
     def run(self, data: DataSet, ranges: Mapping[str, tuple[int, int]]) -> bool:
         """Run both sides on `data` and compare; return False if the node refuses the data.
 
-        Args:
-            data: the data.
-            ranges: bounds of integer results that hold in the model; other results do not count.
+        Integer results beyond `ranges`, which hold in the model, do not count.
 
         Raises:
             NotRunError: neither engine runs one of the sides.
@@ -154,7 +150,6 @@ class RegionTest:
             return
 
     def close(self) -> None:
-        """Give back what the engines hold."""
         self.before.close()
         self.after.close()
         self._engines = None
@@ -289,20 +284,14 @@ def prove_step(
 def run_drawn(
     test: RegionTest, step: RuleApplication, seeds: Sequence[int], visible: Feeds
 ) -> None:
-    """Run both sides on drawn data.
-
-    Args:
-        test: both sides.
-        step: the node, with what is known of its inputs.
-        seeds: of the random data.
-        visible: values of the model's own run, for inputs that cannot be drawn.
-    """
+    """Run both sides on drawn data, or where data cannot be drawn on `visible` values of the model."""
     proof = test.proof
     drawn, held = [], {}
     related = sorted(set(test.after.reads) - set(test.before.reads))
     if related:
         # The rule looked at the nodes around this one; values of both cannot be drawn apart.
-        test.proof.why = test.proof.why or _related(related[0])
+        why = "the new nodes read {name}, which depends on the same values as the inputs of the old node"
+        proof.why = proof.why or Text(why, name=repr(related[0]))
         return
     for name in dict.fromkeys((*test.before.reads, *test.after.reads)):
         one = inputs_of(step, name)
@@ -335,14 +324,6 @@ def run_drawn(
 
 def _not_run(reason: str) -> Text:
     return Text("neither engine runs it: {reason}", reason=reason)
-
-
-def _related(name: str) -> Text:
-    """The reason why no data are drawn where the new nodes read more than the old one did."""
-    return Text(
-        "the new nodes read {name}, which depends on the same values as the inputs of the old node",
-        name=repr(name),
-    )
 
 
 def _not_drawn(name: str) -> Text:

@@ -55,13 +55,8 @@ def prove_on_target(
 ) -> OnTarget:
     """Compile a fixed model and run it; a model that does not compile or run is a part of the result.
 
-    Args:
-        model: the fixed model.
-        weight_bytes: bytes of its weights.
-        check: the SoC and the precision.
-        samples: data of the inputs, and the original's results.
-        folder: where the compiled model goes.
-        nodes: of the fixed model; outputs that a TopK among them orders are sets of rows.
+    `samples` are data of the inputs, and the original's results. Outputs that a TopK among the
+    `nodes` of the fixed model orders are sets of rows.
     """
     names = check.soc, check.precision_mode.value
     if weight_bytes > _MOST_WEIGHTS:

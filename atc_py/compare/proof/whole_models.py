@@ -6,18 +6,17 @@ to its form, data are drawn for it. Each step runs on drawn data and boundary va
 """
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from math import isfinite
 from typing import Any
 
 import numpy as np
-import onnx
 from numpy.typing import NDArray
 
-from atc_py.compare.input_roles import Role, input_roles
-from atc_py.compare.inputs import fitting_feeds
+from atc_py.compare.input_roles import Role, fitting_feeds, input_roles
 from atc_py.compare.proof.final_regions import FinalRegions
 from atc_py.compare.proof.quantizer_steps import MovedCodes, quantized_values
 from atc_py.compare.proof.region_data import moved, step_of
@@ -47,7 +46,6 @@ class SharedSteps:
     def __init__(
         self, tensors: TensorReader, seeds: Sequence[int], visible: Mapping[str, NDArray[Any]]
     ) -> None:
-        """Take what `prove_step` takes."""
         self._tensors = tensors
         self._seeds = seeds
         self._visible = dict(visible)
@@ -61,42 +59,26 @@ class SharedSteps:
 
     def _likeness(self, step: RuleApplication) -> Hashable:
         """A key that steps share which compute the same thing on the same data."""
-        names = _Numbers()
-        nodes = tuple(
-            (_without_names(node.proto, names), tuple(map(names.of, node.reads)))
-            for node in (*step.nodes, *step.written)
-        )
-        values = names.known
+        # Numbers in place of names, in the order in which they are first met.
+        numbers: defaultdict[str, int] = defaultdict(count(1).__next__, {"": 0})
+        nodes: list[Hashable] = []
+        for node in (*step.nodes, *step.written):
+            proto = node.proto
+            # Graphs among the attributes keep their names: some are of values outside of them.
+            attributes = sorted(
+                each.SerializeToString(deterministic=True) for each in proto.attribute
+            )
+            named = (proto.input, proto.output, node.reads)
+            ports = [tuple(map(numbers.__getitem__, names)) for names in named]
+            nodes.append((proto.op_type, proto.domain, *ports, *attributes))
+        values = dict(numbers)
         return (
-            nodes,
+            tuple(nodes),
             tuple(sorted((values[n], each) for n, each in step.types.items() if n in values)),
             tuple(sorted((values[n], bounds) for n, bounds in step.ranges.items() if n in values)),
             tuple(sorted((values[n], _digest(const)) for n, const in step.consts.items())),
             tuple(name for name in step.reads if name in self._visible),
         )
-
-
-class _Numbers:
-    """Numbers in place of names, in the order in which they are first met."""
-
-    def __init__(self) -> None:
-        self.known: dict[str, int] = {"": 0}
-
-    def of(self, name: str) -> int:
-        return self.known.setdefault(name, len(self.known))
-
-
-def _without_names(proto: onnx.NodeProto, names: _Numbers) -> Hashable:
-    # Graphs among the attributes keep their names: some are of values outside of them.
-    attributes = sorted(
-        attribute.SerializeToString(deterministic=True) for attribute in proto.attribute
-    )
-    reads, writes = _numbers(proto.input, names), _numbers(proto.output, names)
-    return proto.op_type, proto.domain, reads, writes, tuple(attributes)
-
-
-def _numbers(several: Iterable[str], names: _Numbers) -> tuple[int, ...]:
-    return tuple(names.of(name) for name in several)
 
 
 def _digest(const: ConstData) -> Hashable:
@@ -170,9 +152,6 @@ def prove(
 
     `groups` are the steps of each rewrite; `twins` are the values of the original that values of
     the fixed model stand for.
-
-    Raises:
-        AtcError: REFERENCE_FAILED where neither engine runs one of the models.
     """
     result = FixProof(
         tuple(feeds.seeds),

@@ -65,7 +65,6 @@ class GeHeader(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """The kind of file in words."""
         known = self.model_type < len(MODEL_TYPES)
         return MODEL_TYPES[self.model_type] if known else f"model type {self.model_type}"
 
@@ -83,11 +82,6 @@ class GePartition(msgspec.Struct, frozen=True):
 
 
 def read_header(source: GeSource, start: int, end: int) -> GeHeader:
-    """The header of the model that begins at `start`.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL.
-    """
     if end - start < HEADER_BYTES:
         raise source.fault(
             Text("it has {count} bytes, fewer than its header", count=end - start), "header"
@@ -129,9 +123,6 @@ def read_partitions(
     """The partitions of each model of the file that begins at `start`.
 
     GE walks by sizes; stated offsets are larger where partitions are aligned.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL for tables or partitions outside of the file.
     """
     if header.model_count > _MOST_MODELS:
         raise source.fault(

@@ -36,11 +36,6 @@ class _EncodeError(ValueError):
 
 
 def read_definition(path: Path) -> bytes:
-    """The message of a JSON file.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, FILE_TOO_LARGE or BAD_MODEL_JSON.
-    """
     data = read_bytes(path, _MOST_BYTES)
     try:
         document = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))

@@ -14,15 +14,16 @@ from typing import Any, ClassVar
 import msgspec
 from numpy.typing import NDArray
 
-from atc_py.diag import BAD_DUMP, AtcError, Place
-from atc_py.package.ge.dump_statistics import read_statistics
+from atc_py.diag import AtcError
+from atc_py.package.ge.dump_statistics import bad_dump, read_statistics
 from atc_py.package.ge.dump_tensors import DumpTensor, format_name, unpacked
 from atc_py.package.ge.messages import dtype_name
-from atc_py.package.ge.nano_dump import NANO_MAGIC, NanoReader
 from atc_py.package.ge.schema import DATA_TYPES
 from atc_py.package.ge.source import ByteSpan, GeSource, span_of
 from atc_py.system.input_files import map_file
+from atc_py.system.structs import replace
 from atc_py.system.wire import BYTES, WireField
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
@@ -60,20 +61,11 @@ class DumpSource(GeSource):
     __slots__ = ()
 
     def fault(self, message: Text, part: str = "") -> AtcError:
-        """BAD_DUMP with a message, at a part of the file."""
-        return BAD_DUMP.error(
-            message,
-            place=Place(file=self.file, field=part or None),
-            help=Text("copy the file again from where it was written, and compare the sizes"),
-        )
+        return bad_dump(self.file, message, part or None)
 
 
 def read_dump(path: Path) -> Dump:
-    """The dump in a file, or the table of statistics.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_DUMP.
-    """
+    """The dump in a file, or the table of statistics."""
     if path.suffix == STATISTICS:
         rows = (
             DumpTensor(
@@ -87,11 +79,6 @@ def read_dump(path: Path) -> Dump:
 
 
 def dump_of(data: mmap | bytes, file: str) -> Dump:
-    """The dump in the bytes of a file.
-
-    Raises:
-        AtcError: BAD_DUMP.
-    """
     source = DumpSource(data, file)
     if len(data) < _LENGTH.size:
         raise source.fault(Text("it has {count} bytes, too few for a dump", count=len(data)))
@@ -107,7 +94,7 @@ def dump_of(data: mmap | bytes, file: str) -> Dump:
                 size=len(data),
             )
         )
-    if bytes(data[head.start : head.start + 4]) == NANO_MAGIC:
+    if bytes(data[head.start : head.start + 4]) == _NANO_MAGIC:
         return _nano(source, head)
     return _Message(source, head, head.end).dump()
 
@@ -116,21 +103,15 @@ _VERSION_TAG = b"\x0a"
 
 
 def _nano(source: DumpSource, head: ByteSpan) -> Dump:
-    inputs, outputs = NanoReader(source, head).sides()
     at = head.end
     sides = []
-    for side in (inputs, outputs):
-        found = []
-        for each in side:
-            span = _placed(source, at, each.size)
+    for tensors in _NanoReader(source, head).sides():
+        side = []
+        for tensor in tensors:
+            span = _placed(source, at, tensor.span.size)
             at = span.end
-            found.append(
-                DumpTensor(
-                    each.dtype, format_name(each.format), each.dims, each.origin_dims, 1,
-                    each.origin_name, each.origin_output, span,
-                )
-            )  # fmt: skip
-        sides.append(tuple(found))
+            side.append(replace(tensor, span=span))
+        sides.append(tuple(side))
     return Dump("", sides[0], sides[1], source.data)
 
 
@@ -144,6 +125,88 @@ def _placed(source: DumpSource, start: int, size: int) -> ByteSpan:
             )
         )
     return ByteSpan(start, start + size)
+
+
+_NANO_MAGIC = b"ZZZZ"
+
+_NANO_INPUTS, _NANO_OUTPUTS = 4, 5
+_DIMS, _ORIGIN_DIMS, _ORIGIN_NAME = 0, 1, 2
+_BLOCK, _COUNT = struct.Struct("<II"), struct.Struct("<I")
+_NANO_INPUT = struct.Struct("<iiiQQQI")
+_NANO_OUTPUT = struct.Struct("<iiiiiiQQQI")
+_DTYPES = {dtype.ge: dtype.value for dtype in DType}
+
+
+class _NanoReader:
+    """The header at `span` of a dump by a device without protobuf, read from its start [proven].
+
+    Inputs are a block of tag 4, outputs one of tag 5: a count, then tensors of fixed fields with
+    blocks of dims and of the name after them. Numbers of dtypes are GE's.
+    """
+
+    def __init__(self, source: DumpSource, span: ByteSpan) -> None:
+        self._source, self._end = source, span.end
+        self._at = span.start + len(_NANO_MAGIC) + _COUNT.size
+
+    def sides(self) -> list[list[DumpTensor]]:
+        """The inputs and the outputs, each at the start of the file."""
+        kinds = (_NANO_INPUTS, _NANO_INPUT), (_NANO_OUTPUTS, _NANO_OUTPUT)
+        return [list(self._tensors(*kind)) for kind in kinds]
+
+    def _take(self, form: struct.Struct) -> tuple[int, ...]:
+        if self._at + form.size > self._end:
+            raise self._source.fault(Text("its header ends within a tensor"))
+        found = form.unpack_from(self._source.data, self._at)
+        self._at += form.size
+        return found
+
+    def _tensors(self, tag: int, form: struct.Struct) -> Iterator[DumpTensor]:
+        """The tensors of a block; none where another one, or none, stands here."""
+        if self._at + _BLOCK.size > self._end:
+            return
+        found = _BLOCK.unpack_from(self._source.data, self._at)[0]
+        if found != tag:
+            return
+        self._at += _BLOCK.size
+        (count,) = self._take(_COUNT)
+        if count > _MOST_TENSORS:
+            raise self._source.fault(Text("it has more than {most} tensors", most=_MOST_TENSORS))
+        for _ in range(count):
+            yield self._tensor(form, is_output=tag == _NANO_OUTPUTS)
+
+    def _tensor(self, form: struct.Struct, *, is_output: bool) -> DumpTensor:
+        fields = self._take(form)
+        size, length = fields[-2:]
+        parts = self._parts(self._at + length)
+        return DumpTensor(
+            dtype=_DTYPES.get(fields[0], f"{fields[0]}"),
+            layout=format_name(fields[1]),
+            dims=self._dims(parts.get(_DIMS)),
+            origin_dims=self._dims(parts.get(_ORIGIN_DIMS)),
+            groups=1,
+            origin_name=parts.get(_ORIGIN_NAME, b"").decode("utf-8", "replace").rstrip("\0"),
+            origin_output=fields[3] if is_output else -1,
+            span=ByteSpan(0, size),
+        )
+
+    def _parts(self, end: int) -> dict[int, bytes]:
+        """The blocks after a tensor by tag."""
+        if end > self._end:
+            raise self._source.fault(Text("its header ends within a tensor"))
+        found: dict[int, bytes] = {}
+        while self._at < end:
+            tag, length = self._take(_BLOCK)
+            if self._at + length > end:
+                raise self._source.fault(Text("its header ends within a tensor"))
+            found[tag] = bytes(self._source.data[self._at : self._at + min(length, _MOST_TEXT)])
+            self._at += length
+        return found
+
+    def _dims(self, body: bytes | None) -> Shape:
+        count = len(body or b"") // 8
+        if count > _MOST_RANK:
+            raise self._source.fault(Text("a tensor has dims that no tensor can have"))
+        return struct.unpack_from(f"<{count}Q", body or b"")
 
 
 class _Message:

@@ -65,7 +65,6 @@ class DumpFolder(msgspec.Struct, frozen=True):
 
 
 def escaped_name(name: str) -> str:
-    """A name as it stands in the names of dumps."""
     return name.translate(_ESCAPED)
 
 
@@ -85,11 +84,7 @@ def parsed_name(name: str, path: Path) -> DumpFile | None:
 
 
 def find_dumps(folder: Path) -> DumpFolder:
-    """The dumps below a folder; of several executions the first one of the newest run.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, NO_DUMPS, or BAD_DUMP for far too many files.
-    """
+    """The dumps below a folder; of several executions the first one of the newest run."""
     check_name(folder)
     runs: defaultdict[Execution, list[DumpFile]] = defaultdict(list)
     models: defaultdict[Execution, dict[str, None]] = defaultdict(dict)
@@ -167,21 +162,15 @@ def _execution_of(place: Path) -> tuple[Execution, str]:
 
 def _named(place: Path, names: list[str]) -> Iterator[tuple[str, str]]:
     """Yield names of files with the full ones, which stand in a table where they are too long."""
-    table = _mapping(place / _MAPPING) if _MAPPING in names else {}
+    table = {}
+    if _MAPPING in names:
+        lines = read_text(place / _MAPPING, _MOST_MAPPING).splitlines()
+        rows = (line.partition(",") for line in lines)
+        table = {number.strip(): own.strip() for number, comma, own in rows if comma}
     for name in names:
         stem = name.removesuffix(STATISTICS)
         full = table.get(stem, "") if _HASH.fullmatch(stem) else ""
         yield name, full + name[len(stem) :] if full else name
-
-
-def _mapping(path: Path) -> dict[str, str]:
-    """Full names by number.
-
-    Raises:
-        AtcError: as `read_text` does.
-    """
-    rows = (line.partition(",") for line in read_text(path, _MOST_MAPPING).splitlines())
-    return {number.strip(): name.strip() for number, comma, name in rows if comma}
 
 
 def _by_op(files: list[DumpFile]) -> dict[str, tuple[DumpFile, ...]]:

@@ -71,32 +71,27 @@ def statistics_of(array: NDArray[Any]) -> Statistics:
 
 
 def read_statistics(path: Path) -> tuple[StatisticsRow, ...]:
-    """The outputs in a table, in order.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_DUMP.
-    """
     lines = csv.reader(read_text(path, _MOST_BYTES).splitlines())
     try:
         places = {name.strip().lower(): at for at, name in enumerate(next(lines, []))}
         columns = {key: places[name] for key, name in _COLUMNS.items() if name in places}
         missing = [_COLUMNS[name] for name in ("side", "index", "dtype") if name not in columns]
         if missing:
-            raise _fault(path, Text("it has no column {name}", name=missing[0]))
+            raise bad_dump(str(path), Text("it has no column {name}", name=missing[0]))
         found = [
             {key: row[at].strip() for key, at in columns.items() if at < len(row)} for row in lines
         ]
     except csv.Error as error:
-        raise _fault(path, Text("the line is not CSV: {error}", error=error)) from error
+        raise bad_dump(str(path), Text("the line is not CSV: {error}", error=error)) from error
     rows = [each for each in found if each.get("side", "").lower() == "output"]
     rows.sort(key=lambda cells: _number(cells, "index") or 0)
     return tuple(map(_row, rows))
 
 
-def _fault(path: Path, message: Text) -> AtcError:
+def bad_dump(file: str, message: Text, part: str | None = None) -> AtcError:
     return BAD_DUMP.error(
         message,
-        place=Place(str(path)),
+        place=Place(file, field=part),
         help=Text("copy the file again from where it was written, and compare the sizes"),
     )
 

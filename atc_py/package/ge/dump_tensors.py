@@ -132,7 +132,7 @@ def _unpacked(tensor: DumpTensor, stored: NDArray[Any]) -> NDArray[Any]:
             Text("storage format {format} is not unpacked", format=tensor.layout)
         )
     if (len(dims), stored.ndim) != ranks:
-        raise _unfit(tensor)
+        raise _unfit(tensor.dims, tensor.layout, tensor.origin_dims)
     storage = Storage(Format(tensor.layout), groups=tensor.groups)
     for axes in (Format.NCHW, Format.NHWC)[: 2 if tensor.layout == "NC1HWC0" else 1]:
         try:
@@ -141,17 +141,13 @@ def _unpacked(tensor: DumpTensor, stored: NDArray[Any]) -> NDArray[Any]:
             continue
         if found.shape == dims:
             return found
-    raise _unfit(tensor)
+    raise _unfit(tensor.dims, tensor.layout, tensor.origin_dims)
 
 
-def _unfit(tensor: DumpTensor) -> UnreadTensorError:
+def _unfit(dims: Shape, layout: str, wanted: Shape) -> UnreadTensorError:
+    shown = {"dims": format_shape(dims), "wanted": format_shape(wanted)}
     return UnreadTensorError(
-        Text(
-            "{dims} in {format} cannot hold {wanted}",
-            dims=format_shape(tensor.dims),
-            format=tensor.layout,
-            wanted=format_shape(tensor.origin_dims),
-        )
+        Text("{dims} in {format} cannot hold {wanted}", format=layout, **shown)
     )
 
 
@@ -182,12 +178,5 @@ def _from_fractals(stored: NDArray[Any], dims: Shape) -> NDArray[Any]:
         found = unpack_stored(blocks, matrix, Format.ND, Storage(Format.FRACTAL_NZ))
         whole: NDArray[Any] = found.reshape(dims)
     except (ArithmeticError, IndexError, ValueError):
-        raise UnreadTensorError(
-            Text(
-                "{dims} in {format} cannot hold {wanted}",
-                dims=format_shape(stored.shape),
-                format="FRACTAL_NZ",
-                wanted=format_shape(dims),
-            )
-        ) from None
+        raise _unfit(stored.shape, "FRACTAL_NZ", dims) from None
     return whole

@@ -63,7 +63,6 @@ class GeOp(GeNamed):
 
     @property
     def output_offsets(self) -> tuple[int, ...]:
-        """Places of the outputs in the arena."""
         return self._numbers("output_i")
 
     @property
@@ -72,7 +71,6 @@ class GeOp(GeNamed):
 
     @property
     def subgraphs(self) -> tuple[str, ...]:
-        """Names of the graphs that it runs."""
         return self._texts("subgraph_name")
 
     def operands(self) -> tuple[GeOperand, ...]:
@@ -123,7 +121,6 @@ class GeGraph(GeNamed):
 
     @cached_property
     def ops(self) -> tuple[GeOp, ...]:
-        """The ops in the order of execution."""
         spans = self._spans("op")
         self.source.spend(_WEIGHT * len(spans))
         return tuple(GeOp(self.source, self.names, span) for span in spans)

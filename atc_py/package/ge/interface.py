@@ -55,11 +55,6 @@ class GeInterface(msgspec.Struct):
 
 
 def read_interface(source: GeSource, span: ByteSpan) -> GeInterface:
-    """The content of a partition MODEL_INOUT_INFO.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL where it ends too early.
-    """
     interface = GeInterface()
     at = span.start
     while at < span.end:

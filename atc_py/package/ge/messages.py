@@ -70,7 +70,6 @@ class GeMessage:
         return tuple(_integers(self.source, self._all(name)))
 
     def has(self, name: str) -> bool:
-        """True if the message has the field of that name."""
         return bool(self._all(name))
 
 
@@ -78,7 +77,6 @@ class GeAttributes(Mapping[str, GeValue]):
     """Attributes by name; a value is decoded when it is asked for."""
 
     def __init__(self, source: GeSource, names: GeNameTable, entries: list[WireField]) -> None:
-        """Make the map of the entries of a message's field."""
         self._source, self._names, self._entries = source, names, entries
 
     @cached_property
@@ -201,18 +199,18 @@ class GeTensorDesc(GeNamed):
 
     @property
     def is_absent(self) -> bool:
-        """True for the descriptor of an optional input that is not there."""
         return self.layout == ABSENT
 
     @property
     def origin_dims(self) -> tuple[int, ...]:
         """The dims that the tensor has in the network; those as stored where it does not say."""
         numbers = self.attributes.numbers("origin_shape")
-        return numbers if numbers or self._says_origin() else self.dims
+        # Without the flag, dims () are not those of a scalar, but of a tensor that says nothing.
+        is_stated = numbers or self.attributes.flag("origin_shape_initialized")
+        return numbers if is_stated else self.dims
 
     @property
     def origin_layout(self) -> str:
-        """The format that the tensor has in the network."""
         return self.attributes.text("origin_format") or self.layout
 
     @property
@@ -222,17 +220,12 @@ class GeTensorDesc(GeNamed):
 
     @property
     def weight_size(self) -> int:
-        """Bytes of a constant."""
         return self._number("weight_size")
 
     @property
     def data_offset(self) -> int:
         """Place of a constant in the partition of weights."""
         return self._number("data_offset")
-
-    def _says_origin(self) -> bool:
-        """True where dims () are those of a scalar, not of a tensor that says nothing."""
-        return self.attributes.flag("origin_shape_initialized")
 
 
 class GeTensor(GeMessage):
@@ -242,7 +235,6 @@ class GeTensor(GeMessage):
 
     @cached_property
     def desc(self) -> GeTensorDesc:
-        """Its descriptor."""
         spans = self._spans("desc")
         empty = ByteSpan(self.span.end, self.span.end)
         return GeTensorDesc(self.source, self.names, spans[-1] if spans else empty)
@@ -319,7 +311,6 @@ def _single(
 
 
 def _bytes(source: GeSource, names: GeNameTable, name: str, field: WireField) -> GeValue:
-    """A text, bytes, or a message."""
     if name in _MESSAGES:
         message: GeValue = _CLASSES[_MESSAGES[name]](source, names, span_of(field))
         return message
@@ -329,7 +320,6 @@ def _bytes(source: GeSource, names: GeNameTable, name: str, field: WireField) ->
 
 
 def _list(source: GeSource, names: GeNameTable, span: ByteSpan, *, is_text: bool) -> GeValue:
-    """The elements of a `ListValue`, of whatever kind they are."""
     items: list[GeValue] = []
     for field in source.fields(span):
         name = _LIST.get(field.number, "")
@@ -348,7 +338,6 @@ def _list(source: GeSource, names: GeNameTable, span: ByteSpan, *, is_text: bool
 
 
 def _integers(source: GeSource, fields: Iterable[WireField]) -> Iterator[int]:
-    """The numbers of the fields of one list."""
     count = 0
     for field in fields:
         for number in source.numbers(field):

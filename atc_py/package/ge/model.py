@@ -1,8 +1,6 @@
 """Offline models of Huawei's own atc, opened: the file is mapped, and read as it is asked for."""
 
-import mmap
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -24,13 +22,13 @@ from atc_py.package.ge.container import (
 )
 from atc_py.package.ge.definition_json import read_definition
 from atc_py.package.ge.graph import GeGraph, GeModelDef, GeOp
-from atc_py.package.ge.interface import GeInterface, read_interface
+from atc_py.package.ge.interface import GEAR_WORDS, GeInterface, read_interface
 from atc_py.package.ge.messages import GeAttributes, GeTensor
 from atc_py.package.ge.names import GeNameTable
 from atc_py.package.ge.om2 import Om2File, read_om2
 from atc_py.package.ge.source import ByteSpan, GeSource, span_of
 from atc_py.package.ge.tasks import GeKernel, GeTask, read_kernels, read_tasks
-from atc_py.system.input_files import map_file
+from atc_py.system.input_files import map_file, unmap
 from atc_py.system.wire import BYTES
 from atc_py.text import Text
 
@@ -46,6 +44,12 @@ _BLANK = GeHeader(
 INPUT_OPS = frozenset({"Data", "AnnData", "AippData", "RefData"})
 CONSTANT_OPS = frozenset({"Const", "Constant"})
 OUTPUT_OPS = frozenset({"NetOutput"})
+
+_CASE, _COUNT, _NUMBERS, _TYPE = "Case", "_batch_num", "_pred_value_{}", "mbatch_dynamic_type"
+"""The op that runs the graph of a gear, and its attributes [names from GE's source]."""
+
+_TYPES = {1: 2, 2: 3, 3: 4}
+"""Numbers of what gears decide in the partition of inputs and outputs, by those of the op."""
 
 
 class HuaweiModel:
@@ -109,11 +113,7 @@ class HuaweiModel:
         return () if self.definition is None else self.definition.graphs
 
     def run_graphs(self) -> tuple[GeGraph, ...]:
-        """The main graph and those that its ops run, in the order in which they are named.
-
-        Raises:
-            AtcError: BAD_HUAWEI_MODEL where a graph runs itself, or one is not there.
-        """
+        """The main graph and those that its ops run, in the order in which they are named."""
         by_name: dict[str, GeGraph] = {}
         for graph in self.graphs:
             by_name.setdefault(graph.name, graph)
@@ -147,8 +147,26 @@ class HuaweiModel:
 
     @property
     def ops(self) -> tuple[GeOp, ...]:
-        """The ops of the main graph, in order."""
         return self.graphs[0].ops if self.graphs else ()
+
+    @property
+    def gear_case(self) -> GeOp | None:
+        """The op that runs the graph of a gear; None of a model without gears."""
+        return next((op for op in self.ops if op.type == _CASE and _COUNT in op.attributes), None)
+
+    def gear_numbers(self) -> dict[str, tuple[tuple[int, ...], ...]]:
+        """The numbers of each gear by what they choose, as the op has them or the partition; or none."""
+        stated = {} if self.interface is None else self.interface.gears
+        case = self.gear_case
+        if case is None:
+            return stated
+        numbers = tuple(
+            case.attributes.numbers(_NUMBERS.format(at)) for at in range(len(case.subgraphs))
+        )
+        if not numbers or not all(numbers):
+            return stated
+        word = GEAR_WORDS.get(_TYPES.get(case.attributes.number(_TYPE), 0))
+        return {word or next(iter(stated), GEAR_WORDS[4]): numbers}
 
     @cached_property
     def tasks(self) -> tuple[GeTask, ...]:
@@ -184,9 +202,6 @@ class HuaweiModel:
         """The tensor of a constant and its data in the file; None of an op that has none.
 
         The data are in storage format, as `desc.layout` and `desc.dims` of the tensor say.
-
-        Raises:
-            AtcError: BAD_HUAWEI_MODEL for data outside of the weights.
         """
         tensor = op.attributes.get("value")
         if not isinstance(tensor, GeTensor):
@@ -269,9 +284,7 @@ class HuaweiFile:
 
     def close(self) -> None:
         """Let the file go; while views of its bytes are alive, they keep it mapped."""
-        if isinstance(self._source.data, mmap.mmap):
-            with suppress(BufferError):
-                self._source.data.close()
+        unmap(self._source.data)
 
     def __enter__(self) -> Self:
         return self
@@ -330,9 +343,7 @@ def open_huawei(path: Path) -> HuaweiFile:
     try:
         return HuaweiFile(path, source, ByteSpan(0, len(data)))
     except BaseException:
-        if isinstance(data, mmap.mmap):
-            with suppress(BufferError):
-                data.close()
+        unmap(data)
         raise
 
 

@@ -54,12 +54,7 @@ class Om2File(msgspec.Struct, frozen=True):
 
 
 def read_om2(source: GeSource) -> Om2File | None:
-    """The archive in a file; None where it is a ZIP file of another kind.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL for a damaged archive, or a document that is not what it should
-            be.
-    """
+    """The archive in a file; None where it is a ZIP file of another kind."""
     try:
         with zipfile.ZipFile(source.file) as archive:
             return _read(source, archive)

@@ -17,7 +17,6 @@ _ROW = descriptor_pb2.FieldDescriptorProto
 
 @cache
 def model_class() -> Any:
-    """The class of `ModelDef` messages."""
     file = descriptor_pb2.FileDescriptorProto(
         name="atc_py/ge_ir.proto", package=_PACKAGE, syntax="proto3"
     )

@@ -28,7 +28,6 @@ class ByteSpan(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Its bytes."""
         return self.end - self.start
 
 
@@ -48,26 +47,16 @@ class GeSource:
         self._left = MOST_KEPT
 
     def fault(self, message: Text, part: str = "") -> AtcError:
-        """BAD_HUAWEI_MODEL with a message, at a part of the file."""
         return BAD_HUAWEI_MODEL.error(message, place=Place(file=self.file, field=part or None))
 
     def fields(self, span: ByteSpan) -> Iterator[WireField]:
-        """The fields of a message.
-
-        Raises:
-            AtcError: BAD_HUAWEI_MODEL where the bytes break the wire format.
-        """
         try:
             yield from wire_fields(self.data, *span)
         except WireError as error:
             raise self._not_protobuf(error) from error
 
     def kept_fields(self, span: ByteSpan) -> dict[int, list[WireField]]:
-        """The fields of a message by number, for as long as the message is there.
-
-        Raises:
-            AtcError: BAD_HUAWEI_MODEL also where the file has more than MOST_KEPT fields.
-        """
+        """The fields of a message by number, for as long as the message is there."""
         found: defaultdict[int, list[WireField]] = defaultdict(list)
         try:
             fields = list(islice(wire_fields(self.data, *span), self._left + 1))
@@ -79,21 +68,12 @@ class GeSource:
         return dict(found)
 
     def spend(self, fields: int) -> None:
-        """Note that so many fields, or what takes as much memory, are kept.
-
-        Raises:
-            AtcError: BAD_HUAWEI_MODEL where they are too many.
-        """
+        """Note that so many fields, or what takes as much memory, are kept."""
         self._left -= fields
         if self._left < 0:
             raise self.fault(Text("its messages have more than {most} fields", most=MOST_KEPT))
 
     def check_count(self, numbers: int) -> None:
-        """Refuse the value of an attribute with too many numbers.
-
-        Raises:
-            AtcError: BAD_HUAWEI_MODEL.
-        """
         if numbers > MOST_NUMBERS:
             raise self.fault(Text("an attribute has more than {most} numbers", most=MOST_NUMBERS))
 

@@ -67,7 +67,6 @@ class GeTask:
 
     @property
     def type(self) -> int:
-        """The number of its kind."""
         return self._number(self._fields, "TaskDef", "type")
 
     @property
@@ -97,7 +96,6 @@ class GeTask:
 
     @property
     def cores(self) -> int:
-        """The cores that a kernel runs on."""
         return self._number(self._kernel or {}, "KernelDef", "block_dim")
 
     def _inner(
@@ -114,11 +112,6 @@ class GeTask:
 
 
 def read_tasks(source: GeSource, span: ByteSpan) -> Iterator[GeTask]:
-    """The tasks of a partition TASK_INFO, in order.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL.
-    """
     number, count = field_numbers("ModelTaskDef")["task"], 0
     for field in source.fields(span):
         if field.number == number and field.wire == BYTES:
@@ -129,11 +122,6 @@ def read_tasks(source: GeSource, span: ByteSpan) -> Iterator[GeTask]:
 
 
 def read_kernels(source: GeSource, span: ByteSpan) -> Iterator[GeKernel]:
-    """The kernels of a partition TBE_KERNELS.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL where a kernel does not begin or end as it should.
-    """
     at, count = span.start, 0
     while at < span.end:
         whole = at + _KERNEL_HEAD.size <= span.end

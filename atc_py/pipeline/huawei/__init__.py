@@ -14,14 +14,8 @@ __all__ = ["open_offline"]
 def open_offline(path: Path, like: Path | None = None, submodel: str | None = None) -> OfflineModel:
     """Open an offline model such that the device would load it; Huawei's are imported.
 
-    Args:
-        path: the file.
-        like: the ONNX file that a model of Huawei's was made of, which has what its fused launches
-            lost; without meaning for others.
-        submodel: position or name of the model of a file of Huawei's that has several.
-
-    Raises:
-        AtcError: as `open_verified` and `open_huawei` do; HUAWEI_NOT_RUN.
+    `like` is the ONNX file that a model of Huawei's was made of, which has what its fused launches
+    lost; `submodel` the position or name of the model of a file of Huawei's that has several.
     """
     if is_huawei(path):
         from atc_py.pipeline.huawei.opening import open_imported

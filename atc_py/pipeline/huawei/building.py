@@ -1,8 +1,9 @@
-"""Nodes of a launch: types by the device's own rules, constants, attributes as rows declare them."""
+"""Operators of a launch, and their nodes: types by the device's rules, attributes as rows declare them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from atc_py.device.sim.kernel import find_kernel
@@ -17,11 +18,14 @@ from atc_py.ir import (
     TensorType,
     Value,
 )
+from atc_py.onnx_graph.graph import OnnxNode
+from atc_py.package.ge.messages import GeAttributes
+from atc_py.package.ge.pictures import AippValue
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts, read_attributes
 from atc_py.package.schema import OmAttribute
-from atc_py.pipeline.huawei.tensors import NotModeledError
+from atc_py.pipeline.huawei.tensors import NotModeledError, same_data
 from atc_py.target import find_operator
-from atc_py.target.row import TargetOp
+from atc_py.target.row import Attribute, TargetOp
 from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import why_impossible
@@ -58,18 +62,10 @@ class LaunchBuilder:
         results: Sequence[TensorType] | None = None,
         name: str = "",
     ) -> Value:
-        """Add a node, and return its first result.
+        """Add a node, and return its first result, which gets the name.
 
-        Args:
-            op: target operator.
-            inputs: by position.
-            attributes: by name.
-            results: types of its results; by default what the device's rules say, stored like the
-                first input where that is possible.
-            name: of the first result.
-
-        Raises:
-            NotModeledError: the device refuses the node.
+        By default the types of results are what the device's rules say, stored like the first input
+        where that is possible.
         """
         row = find_operator(op)
         if row is None:
@@ -101,13 +97,8 @@ class LaunchBuilder:
         if value.type.storage == wanted.storage:
             return value
         kind = value.type.with_storage(wanted.storage)
-        names = [
-            each.format.value if each.storage is None else each.storage.format.value
-            for each in (value.type, kind)
-        ]
-        return self.add(
-            "TransData", [value], {"src_format": names[0], "dst_format": names[1]}, [kind]
-        )
+        formats = {"src_format": format_name(value.type), "dst_format": format_name(kind)}
+        return self.add("TransData", [value], formats, [kind])
 
     def _implied(
         self,
@@ -149,6 +140,10 @@ class LaunchBuilder:
         return implied
 
 
+def format_name(kind: TensorType) -> str:
+    return kind.format.value if kind.storage is None else kind.storage.format.value
+
+
 def _facts_of(kind: TensorType) -> TensorFacts:
     return TensorFacts(kind.dtype, kind.dims)
 
@@ -168,3 +163,97 @@ def _like(facts: TensorFacts, inputs: Inputs) -> TensorType:
             storage = None
         return TensorType(facts.dtype, facts.dims, first.format, storage)
     return TensorType(facts.dtype, facts.dims, _RANKS.get(len(facts.dims), Format.ND))
+
+
+class LaunchOperator(msgspec.Struct, frozen=True):
+    """An operator to add to a graph."""
+
+    type: str
+    operands: Mapping[str, Value]  # what it reads, by input
+    attributes: GeAttributes  # of the op, which are this operator's where it stands first
+    results: Sequence[TensorType]  # types of what the launch writes
+    is_head: bool
+    is_last: bool
+    node: OnnxNode | None  # of the network, where it is known
+    # fields of the configuration of AIPP, of a launch that has it
+    pictures: Mapping[str, AippValue] | None
+    kernel: Callable[[], bytes]  # gives the binary that computes the launch
+    assumptions: list[Text]  # takes a text for what was assumed
+
+    @property
+    def x(self) -> Value:
+        if not self.operands:
+            raise NotModeledError(Text("{op} reads nothing", op=self.type))
+        return next(iter(self.operands.values()))
+
+    @property
+    def own_results(self) -> Sequence[TensorType] | None:
+        """Types of its results; None of one whose result another operator of the launch takes."""
+        return self.results if self.is_last else None
+
+    def operand(self, name: str) -> Value:
+        if name not in self.operands:
+            raise NotModeledError(Text("{op} has no input {name}", op=self.type, name=name))
+        return self.operands[name]
+
+
+def vector(value: Value, builder: LaunchBuilder) -> Value:
+    """A value of one axis: biases and slopes, whatever axes of length 1 the file gives them."""
+    kind = value.type
+    if len(kind.dims) == 1 and kind.storage is None:
+        return value
+    count = int(np.prod(kind.shape, dtype=np.int64))
+    if value.const is not None:
+        return builder.constant(value.name, same_data(value.const, (count,)))
+    return builder.reshape(builder.stored(value, kind.with_storage(None)), (count,))
+
+
+_DTYPES = {dtype.ge: dtype for dtype in DType}
+
+
+def stated_attributes(
+    row: TargetOp, attributes: GeAttributes, constants: Mapping[str, ConstData]
+) -> dict[str, AttrValue]:
+    """The attributes of a row as the file states them, in an attribute or in a constant operand."""
+    stated: dict[str, AttrValue] = {}
+    for declared in row.attributes:
+        value: Any = attributes.get(declared.name)
+        if value is None and declared.name in constants:
+            array = constants[declared.name].numpy()
+            value = (
+                array.item() if array.size == 1 and array.ndim == 0 else array.reshape(-1).tolist()
+            )
+        converted = _converted(declared, value)
+        if converted is not None:
+            stated[declared.name] = converted
+    return stated
+
+
+def _converted(declared: Attribute, value: Any) -> AttrValue | None:
+    """A value in the type that the row declares; None where it has no such form."""
+    if isinstance(value, list | tuple):
+        return _listed(declared, [item for item in value if isinstance(item, int | float)])
+    kind = declared.type
+    if kind == "dtype":
+        return _DTYPES.get(value) if isinstance(value, int) else None
+    if kind == "string":
+        return value if isinstance(value, str) else None
+    return _number(declared, value) if isinstance(value, int | float) else None
+
+
+def _number(declared: Attribute, value: float) -> AttrValue | None:
+    if declared.type in {"ints", "floats"}:
+        return _listed(declared, [value])
+    if declared.type == "bool":
+        return bool(value)
+    return int(value) if declared.type == "int" else float(value)
+
+
+def _listed(declared: Attribute, numbers: list[int | float]) -> AttrValue | None:
+    if declared.type == "ints":
+        return tuple(map(int, numbers))
+    if declared.type == "floats":
+        return tuple(map(float, numbers))
+    if len(numbers) == 1 and declared.type in {"int", "float", "bool"}:
+        return _converted(declared, numbers[0])
+    return None

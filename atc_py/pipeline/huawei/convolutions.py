@@ -5,16 +5,12 @@ convolution, and shapes allow few.
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 from atc_py.ir import AttrValue, Value
 from atc_py.onnx_graph.graph import OnnxNode
-from atc_py.pipeline.huawei.attributes import stated_attributes
-from atc_py.pipeline.huawei.building import LaunchBuilder
-from atc_py.pipeline.huawei.kernel_windows import kernel_windows
-from atc_py.pipeline.huawei.launch_operator import LaunchOperator, vector
+from atc_py.pipeline.huawei.building import LaunchBuilder, LaunchOperator, stated_attributes, vector
 from atc_py.pipeline.huawei.tensors import NotModeledError
-from atc_py.pipeline.huawei.windows import WindowAxis, solve
+from atc_py.pipeline.huawei.windows import WindowAxis, kernel_windows, solve
 from atc_py.target import find_operator
 from atc_py.text import Text
 
@@ -114,7 +110,7 @@ def _kernel_window(operation: LaunchOperator) -> dict[str, AttrValue] | None:
         ends = [
             min(
                 (both - first for both in axis.pads(stride) if both >= first),
-                key=partial(_unlike, first),
+                key=lambda end, first=first: (end != first, end),  # as long as the start, or short
                 default=None,
             )
             for axis, stride, first in zip(axes, load.strides, start, strict=True)
@@ -126,11 +122,6 @@ def _kernel_window(operation: LaunchOperator) -> dict[str, AttrValue] | None:
                 "dilations": (1, 1, *load.dilations),
             }
     return None
-
-
-def _unlike(start: int, end: int) -> tuple[bool, int]:
-    """The order of pads at the end: as long as that at the start, then the shortest."""
-    return end != start, end
 
 
 def _axes(

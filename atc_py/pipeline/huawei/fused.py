@@ -5,6 +5,7 @@ slots after a product are those of CANN's operator FixPipe, and what they hold t
 [proven for slopes and sums, inferred for the rest].
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
@@ -88,11 +89,7 @@ def is_fused(kernel: str) -> bool:
 
 
 def open_launch(launch: FusedLaunch) -> list[OpenedOperator]:
-    """The operators of a launch in order; the first has the operands of the op itself.
-
-    Raises:
-        NotModeledError: what it consists of is not known.
-    """
+    """The operators of a launch in order; the first has the operands of the op itself."""
     words = launch.kernel.removeprefix(_FUSED)
     if _FIX_PIPE in words and len(launch.operands) == _SLOTS:
         return list(_fix_pipe(launch))
@@ -226,7 +223,7 @@ def _operators_named(words: str) -> list[str]:
     """The operators in the words of a kernel's name, up to its digests."""
     known = {_snake(name): name for name in (*INPUTS, *(row.name for row in operators()))} | _NAMES
     words = words.removesuffix("__kernel0")
-    parts = list(takewhile(lambda part: not _is_digest(part), words.split("_")))
+    parts = list(takewhile(lambda part: not _DIGEST.fullmatch(part), words.split("_")))
     types: list[str] = []
     while parts:
         lengths = (n for n in range(len(parts), 0, -1) if "_".join(parts[:n]) in known)
@@ -239,11 +236,7 @@ def _operators_named(words: str) -> list[str]:
     return types
 
 
-_DIGEST, _HEX = 8, frozenset("0123456789abcdef")
-
-
-def _is_digest(word: str) -> bool:
-    return len(word) >= _DIGEST and set(word) <= _HEX
+_DIGEST = re.compile("[0-9a-f]{8,}")
 
 
 def _snake(name: str) -> str:

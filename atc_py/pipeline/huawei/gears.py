@@ -5,7 +5,6 @@ Case; attributes of that have the numbers of each gear.
 """
 
 from atc_py.options.gears import FEWEST_GEARS, MOST_GEARS, SHAPE_DATA, GearKind, Gears
-from atc_py.package.ge.gear_case import gear_case, gear_numbers
 from atc_py.package.ge.graph import GeGraph, GeOp
 from atc_py.package.ge.interface import GEAR_WORDS
 from atc_py.package.ge.model import HuaweiModel
@@ -34,11 +33,6 @@ def plain_name(name: str) -> str:
 
 
 def graph_of_gear(model: HuaweiModel, case: GeOp, gear: int) -> GeGraph:
-    """The graph of a gear.
-
-    Raises:
-        NotModeledError: it is not there.
-    """
     names = case.subgraphs
     graph = next(
         (each for each in model.graphs[1:] if names[gear : gear + 1] == (each.name,)), None
@@ -66,14 +60,14 @@ def model_gears(model: HuaweiModel) -> Gears | None:
     Raises:
         NotModeledError: they are not such as atc-py has, or do not agree with the graphs.
     """
-    case = gear_case(model)
+    case = model.gear_case
     if case is None:
         return None
     count = len(case.subgraphs)
     if not FEWEST_GEARS <= count <= MOST_GEARS:
         raise NotModeledError(Text("it has {count} gears", count=count))
     branches = [inputs_of_gear(model, case, gear) for gear in range(count)]
-    word, numbers = next(iter(gear_numbers(model).items()), ("", ()))
+    word, numbers = next(iter(model.gear_numbers().items()), ("", ()))
     shapes = {
         op.name: _open_dims(op, [each[op.name] for each in branches if op.name in each])
         for op in data_inputs(model)

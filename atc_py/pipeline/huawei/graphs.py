@@ -9,13 +9,12 @@ import msgspec
 from atc_py.ir import Engine, Graph, Node, Origin, Phase, Value
 from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.options.gears import SHAPE_DATA
-from atc_py.package.ge.gear_case import gear_case
 from atc_py.package.ge.graph import GeEdge, GeOp, GeOperand
 from atc_py.package.ge.launches import GeLaunch, model_launches
 from atc_py.package.ge.model import CONSTANT_OPS, INPUT_OPS, OUTPUT_OPS, HuaweiModel
 from atc_py.package.ge.pictures import data_inputs, model_pictures
 from atc_py.package.ge.tasks import GeKernel
-from atc_py.pipeline.huawei.building import LaunchBuilder
+from atc_py.pipeline.huawei.building import LaunchBuilder, LaunchOperator
 from atc_py.pipeline.huawei.convolutions import filter_groups
 from atc_py.pipeline.huawei.fused import (
     RESULT,
@@ -32,7 +31,6 @@ from atc_py.pipeline.huawei.gears import (
     inputs_of_gear,
     plain_name,
 )
-from atc_py.pipeline.huawei.launch_operator import LaunchOperator
 from atc_py.pipeline.huawei.operators import add_operation
 from atc_py.pipeline.huawei.pictures import picture_type
 from atc_py.pipeline.huawei.scopes import GraphScope, NeededError
@@ -78,9 +76,6 @@ def import_graph(
 
     `network` are nodes of the ONNX file that it was made of, by name; `gear` is the position of the
     gear whose graph it is.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL.
     """
     return _Importer(model, network or {}, gear).imported()
 
@@ -92,7 +87,7 @@ class _Importer:
         self, model: HuaweiModel, network: Mapping[str, OnnxNode], gear: int | None
     ) -> None:
         self._model, self._network, self._gear = model, network, gear
-        self._case = None if gear is None else gear_case(model)
+        self._case = None if gear is None else model.gear_case
         self._graph = Graph(model.graphs[0].name, Phase.LAID_OUT)
         self._main = GraphScope(model.graphs[0])
         self._unused = {graph.name: graph for graph in reversed(model.graphs[1:])}
@@ -120,7 +115,8 @@ class _Importer:
 
     def _walk(self, scope: GraphScope, depth: int) -> None:
         for op in scope.graph.ops:
-            if op.type in _PLACES or (self._case is not None and self._is_of_choice(op)):
+            is_of_choice = self._case not in {None, op} and chooses_gear(op)
+            if op.type in _PLACES or is_of_choice:
                 continue
             if not op.subgraphs:
                 self._add_op(op, scope)
@@ -130,11 +126,7 @@ class _Importer:
             except NotModeledError as error:
                 self._miss(op, scope, error)
 
-    def _is_of_choice(self, op: GeOp) -> bool:
-        return op is not self._case and chooses_gear(op)
-
     def _add_call(self, op: GeOp, scope: GraphScope, depth: int) -> None:
-        """Add the ops of the graph that an op runs."""
         if op is self._case and self._gear is not None:
             name, first = graph_of_gear(self._model, op, self._gear).name, FIRST_BRANCH_OPERAND
         elif op.type in _CALLS and len(op.subgraphs) == 1:
@@ -166,7 +158,6 @@ class _Importer:
         self._main.values[GeEdge(op.name, 0)] = value
 
     def _add_op(self, op: GeOp, scope: GraphScope) -> None:
-        """Add the nodes of an op, or note that it is missing."""
         before = len(self._graph.nodes)
         try:
             made, values = self._nodes_of(op, scope)

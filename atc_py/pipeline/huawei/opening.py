@@ -1,8 +1,7 @@
 """Offline models of Huawei's atc imported, so that they open as those of atc-py do."""
 
-import mmap
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 from atc_py import __version__
@@ -23,15 +22,16 @@ from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.gears import Gears
 from atc_py.package.ge.model import HuaweiFile, HuaweiModel, open_huawei
-from atc_py.package.reader import OfflineModel
+from atc_py.package.reader import OfflineModel, map_archive
 from atc_py.package.schema import ATC_CMDLINE, PackageContents
-from atc_py.package.verify import VerifiedFile, verify
+from atc_py.package.verify import verify
 from atc_py.passes.memory.plan_memory import plan_memory
 from atc_py.passes.memory.proof import placement_of, unsound_places
 from atc_py.pipeline.huawei.gears import model_gears
 from atc_py.pipeline.huawei.graphs import Imported, Missing, import_graph
 from atc_py.pipeline.huawei.tensors import NotModeledError
 from atc_py.pipeline.huawei_facts import soc_of
+from atc_py.system.input_files import unmap
 from atc_py.system.structs import replace
 from atc_py.target import Soc, find_soc, socs
 from atc_py.text import Text, error_text, plural
@@ -44,68 +44,7 @@ _HELP = Text("`atc-py info` shows what the file says; docs/real-om.md lists what
 _LIKE = Text("give the ONNX file that it was compiled from with --like")
 
 
-class ImportedModel(OfflineModel):
-    """A model of Huawei's as an offline model of atc-py, in a temporary file until it is closed.
-
-    Its findings are what was assumed and left out.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        archive: tuple[Path, mmap.mmap, VerifiedFile],
-        findings: Sequence[Diagnostic],
-        cores: Mapping[str, int],
-        kept: ExitStack,
-    ) -> None:
-        """Take the real file's path, the temporary archive, and what ends with the model."""
-        self.cores = cores
-        self._archive, data, file = archive
-        self.findings = tuple(findings)
-        self._kept = kept
-        super().__init__(path, data, file)
-
-    @property
-    def archive(self) -> Path:
-        """The temporary file."""
-        return self._archive
-
-    def at_gear(self, gear: int) -> OfflineModel:
-        """The model of one gear, which ends with this one.
-
-        Raises:
-            ValueError: there is no such gear.
-        """
-        found = super().at_gear(gear)
-        return found if found is self else _ImportedGear(self, self._data, self._file, gear)
-
-    def close(self) -> None:
-        """Let go of both files."""
-        super().close()
-        self._kept.close()
-
-
-class _ImportedGear(OfflineModel):
-    """A gear of a model of Huawei's."""
-
-    def __init__(
-        self, whole: ImportedModel, data: mmap.mmap, file: VerifiedFile, gear: int
-    ) -> None:
-        super().__init__(whole.path, data, file, gear)
-        self.findings, self._archive = whole.findings, whole.archive
-
-    @property
-    def archive(self) -> Path:
-        """The temporary file."""
-        return self._archive
-
-
 def open_imported(path: Path, like: Path | None, submodel: str | None) -> OfflineModel:
-    """Import a model of Huawei's; `open_offline` has the arguments.
-
-    Raises:
-        AtcError: as `open_huawei` does; HUAWEI_NOT_RUN.
-    """
     nodes = [] if like is None else read_model(like, lenient=True).nodes
     network = {node.name: node for node in nodes if node.name}
     with open_huawei(path) as file:
@@ -161,23 +100,24 @@ def _imported(model: HuaweiModel, path: Path, network: Mapping[str, OnnxNode]) -
         archive = stack.enter_context(work_folder()) / "model.om"
         try:
             _write(found, gears, soc, model, archive, path)
-            data = _mapped(archive)
-            stack.callback(_close, data)
+            data = map_archive(archive)
+            stack.callback(unmap, data)
             whole = verify(data, str(path))
         except AtcError as error:
             if error.diagnostics[0].code in _OWN:
                 raise
             raise _refused(path, error.diagnostics[0].message) from error
-        kept = stack.pop_all()
+        imported = OfflineModel(path, data, whole)
+        imported.archive, imported.findings = archive, tuple(findings)
+        imported.kept = stack.pop_all()
     largest = found[0 if gears is None else gears.largest]
-    cores = {name: launch.cores for name, launch in largest.launches.items()}
-    return ImportedModel(path, (archive, data, whole), findings, cores, kept)
+    imported.cores = {name: launch.cores for name, launch in largest.launches.items()}
+    return imported
 
 
 def _graph(
     model: HuaweiModel, path: Path, network: Mapping[str, OnnxNode], gear: int | None
 ) -> Imported:
-    """The graph of a model or of one of its gears."""
     found = import_graph(model, network, gear)
     if not found.graph.outputs:
         causes = [each for each in found.missing if each.is_cause]
@@ -192,16 +132,6 @@ _OWN = frozenset({BAD_HUAWEI_MODEL, CANNOT_WRITE, MEMORY_LIMIT})
 
 _MOST = 20
 """Operators that one error names."""
-
-
-def _mapped(path: Path) -> mmap.mmap:
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-
-
-def _close(data: mmap.mmap) -> None:
-    with suppress(BufferError):
-        data.close()
 
 
 def _write(
@@ -337,12 +267,7 @@ def _left_out(path: Path, missing: Missing, code: Code) -> Diagnostic:
 
 
 def place(graph: Graph, places: Mapping[Value, int]) -> bool:
-    """Give the graph a memory plan; True if it is that of the file.
-
-    Args:
-        graph: in phase laid out.
-        places: offsets of results in the file's arena.
-    """
+    """Give a graph a memory plan; True if it is that of the file, with `places` in its arena."""
     plan = plan_memory(graph, ALIGNMENT, padding=PADDING)
     graph.memory = plan
     in_arena = [value for value, spot in plan.spots.items() if isinstance(spot, int)]

@@ -10,10 +10,14 @@ import numpy as np
 
 from atc_py.ir import AttrValue, ConstData, DenseConst, TensorType, Value
 from atc_py.package.ge.messages import GeAttributes
-from atc_py.pipeline.huawei.attributes import stated_attributes
-from atc_py.pipeline.huawei.building import LaunchBuilder
+from atc_py.pipeline.huawei.building import (
+    LaunchBuilder,
+    LaunchOperator,
+    format_name,
+    stated_attributes,
+    vector,
+)
 from atc_py.pipeline.huawei.convolutions import add_convolution
-from atc_py.pipeline.huawei.launch_operator import LaunchOperator, vector
 from atc_py.pipeline.huawei.pictures import add_aipp
 from atc_py.pipeline.huawei.tensors import NotModeledError, same_data
 from atc_py.target import TargetOp, find_operator
@@ -43,11 +47,7 @@ Rule = Callable[[LaunchOperator, LaunchBuilder], Value]
 
 
 def add_operation(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
-    """Add what an operator computes; its first result.
-
-    Raises:
-        NotModeledError: nothing here computes it.
-    """
+    """Add what an operator computes; its first result."""
     rule = _RULES.get(operation.type, _by_name)
     return rule(operation, builder)
 
@@ -119,15 +119,11 @@ def _prelu(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
 def _trans_data(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
     """A change of storage; one between formats that are row by row is not one."""
     x, (result, *_) = operation.x, operation.results
-    names = [
-        kind.format.value if kind.storage is None else kind.storage.format.value
-        for kind in (x.type, result)
-    ]
     groups = max(operation.attributes.number("groups", 1), 1)
     if x.type.dims != result.dims:
         raise NotModeledError(Text("TransData gives other dims"))
     attributes: dict[str, AttrValue] = {
-        "src_format": names[0], "dst_format": names[1], "groups": groups,
+        "src_format": format_name(x.type), "dst_format": format_name(result), "groups": groups,
     }  # fmt: skip
     return builder.add("TransData", [x], attributes, operation.own_results)
 

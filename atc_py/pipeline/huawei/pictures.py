@@ -38,9 +38,6 @@ def add_aipp(
 
     `parameters` are the settings of a run, of dynamic AIPP; `settings` leave out defaults; `result`
     is the type of the features, where the launch gives it.
-
-    Raises:
-        NotModeledError: such pictures are not known.
     """
     attributes = _attributes(settings)
     if parameters is None:

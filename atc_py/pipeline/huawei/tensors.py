@@ -40,9 +40,6 @@ def tensor_type(desc: GeTensorDesc, groups: int = 1) -> TensorType:
     """The type of a tensor: the dims that it has in the network, and how it is stored.
 
     `groups` are those of the convolution whose filter it is.
-
-    Raises:
-        NotModeledError: dtype, dims or format that the target does not have.
     """
     dtype = _dtype(desc)
     if min((*desc.dims, *desc.origin_dims), default=0) < 0:
@@ -67,10 +64,6 @@ def constant_data(
     """The data of a constant in the order of its dims, read from the file when it is asked for.
 
     A vector that is stored as an image is an image of one pixel, whose channels are its elements.
-
-    Raises:
-        NotModeledError: it cannot be unpacked.
-        AtcError: BAD_HUAWEI_MODEL.
     """
     found = model.constant(op)
     if found is None or not op.outputs:

@@ -125,8 +125,9 @@ def _nearest_choice(
     """Find the nearest choice, up or down, whose dims other than batches are multiples."""
     faultless: Tried | None = None
     for multiple in search.few(_MULTIPLES):
+        room = multiple - 1 if upwards else 0
         rounded = {
-            dim: value if dim.is_batch else _rounded_multiple(value, multiple, upwards=upwards)
+            dim: value if dim.is_batch else max(1, (value + room) // multiple) * multiple
             for dim, value in values.items()
         }
         if rounded == values:
@@ -136,7 +137,3 @@ def _nearest_choice(
             return near
         faultless = faultless or (None if near.faults else near)
     return faultless
-
-
-def _rounded_multiple(value: int, multiple: int, *, upwards: bool) -> int:
-    return max(1, (value + multiple - 1) // multiple if upwards else value // multiple) * multiple

@@ -5,7 +5,7 @@ is wrong with open dims must be sound with some. Where one of the two does not h
 it is not decided.
 """
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 
 from atc_py.check.findings import Finding, ModelCheck, Standing
 from atc_py.check.findings_builder import amended, without_errors
@@ -36,7 +36,9 @@ def open_check(
             only = Text("tried with {advice}", advice=advice.text)
             if not best.fits:
                 only = Text("true for the best of {count} choices of dims", count=proposal.count)
-            certain = _certain_refusals(known, refused)
+            # Refusals of nodes whose types do not depend on a choice of dims.
+            is_whole = known.checked.check.standing is not Standing.ERROR
+            certain = {key_of(each) for each in refused(known)} if is_whole else set()
             lacks = [
                 each if key_of(each) in certain else reserved(each, only, each.help)
                 for each in refused(best.judgment)
@@ -53,15 +55,6 @@ def open_check(
         gears_hint=gears_line(search, best),
         deciding=_deciding_dims(check, search, best),
     )
-
-
-def _certain_refusals(
-    known: Judgment, refused: Callable[[Judgment], list[Finding]]
-) -> frozenset[Hashable]:
-    """The refusals of nodes whose types do not depend on a choice of dims."""
-    if known.checked.check.standing is Standing.ERROR:
-        return frozenset()
-    return frozenset(key_of(each) for each in refused(known))
 
 
 def _without_refuted(known: Judgment, witness: Judgment, text: str) -> ModelCheck:

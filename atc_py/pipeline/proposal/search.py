@@ -7,7 +7,6 @@ from enum import IntEnum
 from itertools import combinations, islice
 
 from atc_py.check.findings import Finding, Standing
-from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.source import OpenDim, SourceModel, SourceNode, SourceTensor
 from atc_py.pipeline.judging import Judgment, key_of
@@ -168,12 +167,10 @@ class Tried:
 
     @property
     def is_sound(self) -> bool:
-        """Tell whether the choice causes no fault and breaks no rule."""
         return not (self.faults or self.errors)
 
     @property
     def fits(self) -> bool:
-        """Tell whether the choice is sound and compiles."""
         return self.is_sound and not self.refusals
 
     @property
@@ -227,12 +224,10 @@ class Search:
 
     @property
     def may_open_each(self) -> bool:
-        """Tell whether the file may be judged once for each of its dims."""
         return len(self.dims) <= _MOST_TRIALS and len(self.dims) * self._nodes <= _MOST_NODES
 
     @property
     def may_go_on(self) -> bool:
-        """Tell whether one more choice may be tried."""
         return len(self._tried) < self._limit
 
     def propose(self) -> Proposal:
@@ -284,7 +279,6 @@ class Search:
         return self._tried[key]
 
     def _refusals(self, judgment: Judgment) -> int:
-        """Count the errors of a trial compilation that this choice causes."""
         if judgment.of(Standing.ERROR):
             return 0
         if self._certain is None:
@@ -305,13 +299,11 @@ def _with_ranks(
     for position, declared in enumerate(file.inputs):
         if declared.dims is not None or declared.kind:
             continue
-        options = [judge(_with_rank(file, position, rank)) for rank in _RANKS]
+        options = []
+        for rank in _RANKS:
+            inputs = list(file.inputs)
+            inputs[position] = replace(declared, dims=("",) * rank)
+            options.append(judge(replace(file, inputs=tuple(inputs))))
         best = min(options, key=lambda each: len(each.faults_beyond(known.faults)))
         file, known = best.file, best
     return file, known
-
-
-def _with_rank(file: OnnxFile, position: int, rank: int) -> OnnxFile:
-    inputs: list[DeclaredInput] = list(file.inputs)
-    inputs[position] = replace(inputs[position], dims=("",) * rank)
-    return replace(file, inputs=tuple(inputs))

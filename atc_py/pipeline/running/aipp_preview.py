@@ -19,12 +19,11 @@ from atc_py.options.aipp.dynamic import read_picture_configs
 from atc_py.options.aipp.geometry import picture_settings
 from atc_py.options.aipp.pictures import encoded_picture, fitted, read_picture
 from atc_py.options.aipp.settings import completed_colors
-from atc_py.package.read_ahead import array_chunks, npy_header
+from atc_py.package.read_ahead import write_npy
 from atc_py.package.schema import FORMAT, FORMAT_VERSION, OmModel, OmNode, OmPort, OmTensor
 from atc_py.results.aipp_preview import AippPreview, AippStep, ChannelRange
 from atc_py.system.atomic_files import atomic_write
 from atc_py.target import find_soc
-from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _NO_BORDERS: dict[str, Any] = {
@@ -52,11 +51,6 @@ class PreviewOptions:
 
 
 def preview(config_file: Path, picture_file: Path, options: PreviewOptions) -> AippPreview:
-    """Preview of a picture after AIPP.
-
-    Raises:
-        AtcError: BAD_AIPP, BAD_PICTURE, or faults of files.
-    """
     config = _chosen(config_file, options.input)
     rgb = read_picture(picture_file)
     network = _network(config, options, (rgb.shape[0], rgb.shape[1]))
@@ -70,9 +64,7 @@ def preview(config_file: Path, picture_file: Path, options: PreviewOptions) -> A
         steps.append(_step(name, tensor[0]))
     if options.output is not None:
         with atomic_write(options.output, durable=False) as file:
-            # numpy.save would write past `file`, whose failing writes are diagnostics.
-            file.write(npy_header(DType.from_numpy(tensor.dtype), tensor.shape))
-            file.writelines(array_chunks(tensor))
+            write_npy(file, tensor)
     doubts = config_doubts(config, is_uint8=options.as_bytes)
     return AippPreview(
         config_file, picture_file, settings, tuple(steps), tensor, options.output, tuple(doubts)

@@ -21,13 +21,12 @@ from atc_py.diag import (
     Sink,
 )
 from atc_py.options.named_gear import NamedGear
-from atc_py.package.read_ahead import array_chunks, npy_header
+from atc_py.package.read_ahead import write_npy
 from atc_py.package.schema import AIPP
 from atc_py.pipeline.running.feeds import count_odd_values, odd_feeds, random_feeds, read_feeds
 from atc_py.pipeline.running.folders import file_stem
-from atc_py.pipeline.running.gears import gear_of_feeds
+from atc_py.pipeline.running.gears import Fitted, gear_of_feeds
 from atc_py.pipeline.running.model import Model, Port
-from atc_py.pipeline.running.padding import Fitted
 from atc_py.results.comparison import Comparison, compare, explained_share
 from atc_py.results.run import Run
 from atc_py.system.atomic_files import atomic_write, make_folder
@@ -149,7 +148,6 @@ def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], floa
 
 
 def mismatches(done: Run) -> tuple[Diagnostic, ...]:
-    """OUTPUT_MISMATCH for each output that differs from the expected one."""
     return tuple(_mismatch(row) for row in done.comparisons if not row.passed)
 
 
@@ -212,9 +210,7 @@ def _save(outputs: Mapping[str, Array], folder: Path) -> dict[str, Path]:
         if path in files.values():
             path = folder / f"{stem}.{position}.npy"
         with atomic_write(path, durable=False) as file:
-            # numpy.save would write past `file`, whose failing writes are diagnostics.
-            file.write(npy_header(DType.from_numpy(array.dtype), array.shape))
-            file.writelines(array_chunks(array))
+            write_npy(file, array)
         files[name] = path
     return files
 
@@ -224,18 +220,11 @@ def _save_archive(outputs: Mapping[str, Array], path: Path) -> None:
         for name, array in outputs.items():
             # A member made from its name alone has a fixed date: equal outputs make equal files.
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                member.write(npy_header(DType.from_numpy(array.dtype), array.shape))
-                for chunk in array_chunks(array):
-                    member.write(chunk)
+                write_npy(member, array)
 
 
 def cast_feeds(feeds: Mapping[str, Array], ports: Iterable[Port]) -> dict[str, Array]:
-    """`feeds` with the dtypes of their ports; floats are rounded to narrower floats.
-
-    Raises:
-        AtcError: BAD_RUN_INPUT for values that the dtype cannot hold: integers out of range, and
-            floats that are not whole, or out of range, where integers are wanted.
-    """
+    """`feeds` with the dtypes of their ports; floats are rounded to narrower floats."""
     wanted = {port.name: port.dtype for port in ports}
     return {
         name: array if name not in wanted else _cast(name, array, wanted[name])

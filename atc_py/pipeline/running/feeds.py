@@ -15,7 +15,6 @@ from atc_py.diag import (
     BAD_RUN_INPUT,
     INPUT_NOT_FINITE,
     NO_SUCH_GEAR,
-    AtcError,
     Diagnostic,
     Place,
     Sink,
@@ -52,12 +51,7 @@ _INTEGER_SPAN = 16
 def read_feeds(
     given: Iterable[str], ports: Sequence[Port], sink: Sink | None = None
 ) -> dict[str, Array]:
-    """Arrays from `name=file` texts; `file` alone serves one port, an .npz, or a folder.
-
-    Raises:
-        AtcError: a file cannot be read, names something that is not among the ports, or is the
-            second one for a port; a text names no file.
-    """
+    """Arrays from `name=file` texts; `file` alone serves one port, an .npz, or a folder."""
     feeds: dict[str, Array] = {}
     for text in given:
         name, path = _split(text, ports)
@@ -104,7 +98,6 @@ def odd_feeds(feeds: Mapping[str, Array]) -> Iterator[Diagnostic]:
 
 
 def count_odd_values(array: Array) -> int:
-    """Count the elements that are infinite or NaN."""
     if not DType.from_numpy(array.dtype).is_float:
         return 0
     flat = array.reshape(-1)
@@ -116,9 +109,6 @@ def random_feeds(ports: Iterable[Port], seed: int) -> dict[str, Array]:
     """Random arrays for all ports; the same seed gives the same arrays everywhere.
 
     Floats are standard normal, integers uniform in [0, 16), bools fair coins.
-
-    Raises:
-        AtcError: MEMORY_LIMIT where they would take more than the limit.
     """
     ports = list(ports)
     require_feeds(ports)
@@ -129,11 +119,7 @@ def random_feeds(ports: Iterable[Port], seed: int) -> dict[str, Array]:
 
 
 def require_feeds(ports: Iterable[Port]) -> None:
-    """Refuse to make data for all `ports` that take more memory than the limit.
-
-    Raises:
-        AtcError: MEMORY_LIMIT at the largest input.
-    """
+    """Refuse to make data for all `ports` that take more memory than the limit."""
     sizes = {
         port.name: element_count(_random_shape(port)) * max(port.dtype.itemsize, _WIDEST)
         for port in ports
@@ -175,7 +161,10 @@ def _split(text: str, ports: Sequence[Port]) -> tuple[str | None, str]:
             return port.name, text[len(port.name) + 1 :]
     name, separator, path = text.partition("=")
     if separator and not os.path.exists(text):  # noqa: PTH110  (a Path raises for long names)
-        raise _unknown_name(name, ports, path)
+        raise BAD_RUN_INPUT.error(
+            Text('{path} is for "{name}", which the model does not have', path=path, name=name),
+            help=Text("names are {known}", known=", ".join(port.name for port in ports)),
+        )
     return None, text
 
 
@@ -397,12 +386,4 @@ def _shape_by_size(path: Path, port: Port) -> Dims:
             "bytes of the gears: {listed}; name the gear with --gear where sizes do not decide",
             listed=listed,
         ),
-    )
-
-
-def _unknown_name(name: str, ports: Sequence[Port], path: str) -> AtcError:
-    known = ", ".join(port.name for port in ports)
-    return BAD_RUN_INPUT.error(
-        Text('{path} is for "{name}", which the model does not have', path=path, name=name),
-        help=Text("names are {known}", known=known),
     )

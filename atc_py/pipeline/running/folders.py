@@ -21,10 +21,6 @@ def files_of_folder(folder: Path, names: Sequence[str]) -> list[tuple[str, Path]
 
     A file is named after its tensor, as `run --output` names those that it writes. Files of other
     suffixes are left alone.
-
-    Raises:
-        AtcError: BAD_RUN_INPUT for data of no name among these, for two files of one name and for a
-            folder without data; FILE_UNREADABLE.
     """
     try:
         found = sorted(each for each in folder.iterdir() if each.suffix in _SUFFIXES)

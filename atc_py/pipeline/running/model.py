@@ -192,7 +192,6 @@ class Model:
         return filled(self.description, inputs)
 
     def _check_ranges(self, inputs: Mapping[str, npt.NDArray[np.generic]]) -> None:
-        """Refuse arrays with dims outside of the ranges that the model was converted for."""
         for name, array in inputs.items():
             shape = tuple(getattr(array, "shape", ()))
             dims = self._ranges.get(name, ())
@@ -233,9 +232,6 @@ class Model:
         """Load the model again in a process that was forked, where it has neither threads nor locks.
 
         What the other process loaded is not released: that may wait for its threads.
-
-        Raises:
-            AtcError: as the constructor does, of the device.
         """
         from atc_py.device.backend import load_stored
         from atc_py.device.supervised import backend_for
@@ -284,8 +280,10 @@ class Model:
 
 
 def ports_of(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
-    """The ports with the types of their tensors."""
-    tensors, dynamic = description.tensors, _pictures_with_settings(description)
+    from atc_py.package.schema import AIPP
+
+    nodes = (node for node in description.nodes if node.op == AIPP and len(node.inputs) > 1)
+    tensors, dynamic = description.tensors, {node.inputs[0] for node in nodes}
     return tuple(
         Port(
             port.name,
@@ -295,13 +293,6 @@ def ports_of(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
         )
         for port in ports
     )
-
-
-def _pictures_with_settings(description: OmModel) -> frozenset[int]:
-    from atc_py.package.schema import AIPP
-
-    nodes = (node for node in description.nodes if node.op == AIPP and len(node.inputs) > 1)
-    return frozenset(node.inputs[0] for node in nodes)
 
 
 def _joined_ports(package: OfflineModel, gears: Gears) -> tuple[tuple[Port, ...], tuple[Port, ...]]:

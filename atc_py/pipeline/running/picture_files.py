@@ -30,12 +30,7 @@ def picture_feeds(
     settings: Path | None,
     sink: Sink,
 ) -> dict[str, Array]:
-    """Arrays from `name=file` texts, of which some are pictures, and from a file of settings.
-
-    Raises:
-        AtcError: as `read_feeds`, `settings_feeds` and `read_pictures` do; BAD_RUN_INPUT for data
-            that are given twice.
-    """
+    """Arrays from `name=file` texts, of which some are pictures, and from a file of settings."""
     found = {} if settings is None else settings_feeds(description, settings)
     rest = [text for text in texts if not _is_picture(description, text)]
     given = read_feeds(rest, ports, sink)
@@ -61,10 +56,6 @@ def read_pictures(
     """Arrays by input that `name=picture` texts feed.
 
     The name may be left out where one input takes pictures. Several pictures are separated by `,`.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND and its like, BAD_PICTURE or NO_PILLOW; BAD_RUN_INPUT for another
-            number of pictures than the model takes, and for an input that is given twice.
     """
     inputs = {each.name: each for each in picture_inputs(description)}
     feeds: dict[str, Array] = {}
@@ -85,7 +76,6 @@ def read_pictures(
 
 
 def is_picture_file(path: Path) -> bool:
-    """True if a file's suffix is that of pictures."""
     return path.suffix.lower() in _PICTURES
 
 

@@ -11,7 +11,7 @@ from atc_py.diag import BAD_RUN_INPUT, Sink
 from atc_py.options.aipp import settings_of_bytes
 from atc_py.options.aipp.pictures import read_picture
 from atc_py.package.schema import OmModel
-from atc_py.pipeline.running.array_rows import array_headers
+from atc_py.pipeline.running.array_files import array_headers
 from atc_py.pipeline.running.feeds import read_feeds
 from atc_py.pipeline.running.model import Port
 from atc_py.pipeline.running.picture_files import is_picture_file, joined_input
@@ -60,12 +60,7 @@ class PictureFolders:
         *,
         fitting: bool = False,
     ) -> None:
-        """Find the files; with `fitting`, leave out other sizes and shapes than the model takes.
-
-        Raises:
-            AtcError: NO_SAMPLES for an empty folder, for folders of different lengths, and for part
-                of a batch; BAD_DATA_FILE for an array that cannot be read.
-        """
+        """Find the files; with `fitting`, leave out other sizes and shapes than the model takes."""
         self._description, self._ports, self._settings = description, ports, settings
         hidden = {port.name for port in ports if port.hidden}
         self._inputs = {
@@ -86,11 +81,6 @@ class PictureFolders:
         self.count = len(self._rows)
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
-        """Yield the samples.
-
-        Raises:
-            AtcError: BAD_PICTURE, NO_PILLOW, BAD_RUN_INPUT; faults of files.
-        """
         for row in self._rows:
             yield str(row[0][1]), self._feeds(row)
 
@@ -111,7 +101,6 @@ class PictureFolders:
         return None if others else first
 
     def _is_picture(self, target: PictureInput | None, path: Path) -> bool:
-        """True if a file holds a picture for an input."""
         if target is None or path.is_dir():
             return False
         if path.suffix.lower() != ".npy":
@@ -180,7 +169,6 @@ class PictureFolders:
 
 
 def _joined(target: PictureInput, paths: Sequence[Path], settings: Feeds) -> NDArray[Any]:
-    """Data for an input of the pictures of a sample."""
     if len(paths) != target.features[0]:
         raise BAD_RUN_INPUT.error(
             Text(

@@ -31,12 +31,7 @@ SETTINGS_HELP = Text(
 
 
 def filled(description: OmModel, feeds: Mapping[str, Array]) -> dict[str, Array]:
-    """Feeds in which pictures for dynamic AIPP fill their inputs, with zeros after them.
-
-    Raises:
-        AtcError: BAD_RUN_INPUT for fewer bytes than the pictures of the run's settings have, and
-            for settings that the kernel of the SoC takes otherwise.
-    """
+    """Feeds in which pictures for dynamic AIPP fill their inputs, with zeros after them."""
     found = {**feeds}
     rules = rules_of(find_soc(description.soc).family.value)
     for each in _dynamic_inputs(description):
@@ -121,12 +116,7 @@ def _check_size(found: PictureInput, array: Array, feeds: Mapping[str, Array]) -
 
 
 def settings_feeds(description: OmModel, path: Path) -> dict[str, Array]:
-    """The parameter buffers that a file of settings gives, by the input that takes them.
-
-    Raises:
-        AtcError: BAD_AIPP where the file or its settings are wrong, or the model has no dynamic
-            AIPP; FILE_NOT_FOUND and its like.
-    """
+    """The parameter buffers that a file of settings gives, by the input that takes them."""
     dynamic = _dynamic_inputs(description)
     if not dynamic:
         raise BAD_AIPP.error(
@@ -147,11 +137,7 @@ def settings_feeds(description: OmModel, path: Path) -> dict[str, Array]:
 
 
 def whole_picture_settings(description: OmModel) -> dict[str, Array]:
-    """Parameter buffers for RGB or gray pictures of the network's size, as they are.
-
-    Raises:
-        AtcError: BAD_AIPP where such pictures have more bytes than the input.
-    """
+    """Parameter buffers for RGB or gray pictures of the network's size, as they are."""
     feeds: dict[str, Array] = {}
     for each in _dynamic_inputs(description):
         count, channels, height, width = each.features
@@ -182,11 +168,6 @@ def whole_picture_settings(description: OmModel) -> dict[str, Array]:
 
 
 def require_settings(description: OmModel, feeds: Mapping[str, Array]) -> None:
-    """Refuse a run whose pictures have no settings.
-
-    Raises:
-        AtcError: MISSING_RUN_INPUT with the ways to give them.
-    """
     for each in _dynamic_inputs(description):
         if each.parameters not in feeds:
             raise MISSING_RUN_INPUT.error(

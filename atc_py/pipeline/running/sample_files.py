@@ -17,6 +17,9 @@ from atc_py.text import Text
 _ONNX_NAME = re.compile(r"input_(\d+)\.pb")
 """Names of inputs in ONNX's folders of test data."""
 
+_ASIDE = re.compile(r"\..*|output_.*\.pb", re.DOTALL)
+"""Hidden files, and the results in ONNX's folders of test data."""
+
 
 class FileSamples:
     """Samples in files that `run` takes, in the order of their names."""
@@ -28,11 +31,7 @@ class FileSamples:
         sink: Sink,
         positions: Sequence[int] | None = None,
     ) -> None:
-        """Find the files; of several samples, those at `positions`.
-
-        Raises:
-            AtcError: NO_SAMPLES for a folder without files, and for folders of different lengths.
-        """
+        """Find the files; of several samples, those at `positions`."""
         self._named, self._ports, self._sink = named, ports, sink
         columns = [entries(path) for _, path in named]
         require_same_count(named, columns)
@@ -44,7 +43,6 @@ class FileSamples:
         ]
 
     def chosen(self, positions: Sequence[int]) -> FileSamples:
-        """Those at some positions."""
         return FileSamples(self._named, self._ports, self._sink, positions)
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
@@ -59,11 +57,6 @@ class FileSamples:
 def require_same_count(
     named: Sequence[tuple[str | None, Path]], columns: Sequence[Sequence[object]]
 ) -> None:
-    """Refuse folders that hold different numbers of samples.
-
-    Raises:
-        AtcError: NO_SAMPLES.
-    """
     counts = {str(path): len(own) for (_, path), own in zip(named, columns, strict=True)}
     if len(set(counts.values())) != 1:
         raise NO_SAMPLES.error(
@@ -78,11 +71,7 @@ def require_same_count(
 def files_of_sample(
     name: str | None, path: Path, ports: Sequence[Port]
 ) -> list[tuple[str | None, Path]]:
-    """The files of a sample, each with its input; None where the name does not say it.
-
-    Raises:
-        AtcError: NO_SAMPLES for an empty folder.
-    """
+    """The files of a sample, each with its input; None where the name does not say it."""
     if not path.is_dir():
         return [(name, path)]
     known = {port.name for port in ports}
@@ -97,11 +86,7 @@ def files_of_sample(
 
 
 def batches(paths: Sequence[Path], size: int, folder: Path) -> list[Sequence[Path]]:
-    """Pictures in groups of as many as the model takes at a time, in their order.
-
-    Raises:
-        AtcError: NO_SAMPLES for part of a group.
-    """
+    """Pictures in groups of as many as the model takes at a time, in their order."""
     if len(paths) % size:
         raise NO_SAMPLES.error(
             Text(
@@ -117,14 +102,10 @@ def batches(paths: Sequence[Path], size: int, folder: Path) -> list[Sequence[Pat
 
 
 def entries(path: Path) -> list[Path]:
-    """Entries of a folder, in order of names; a file itself.
-
-    Raises:
-        AtcError: NO_SAMPLES.
-    """
+    """Entries of a folder, in order of names; a file itself."""
     if not path.is_dir():
         return [path]
-    found = sorted(each for each in path.iterdir() if not _is_aside(each.name))
+    found = sorted(each for each in path.iterdir() if not _ASIDE.fullmatch(each.name))
     if not found:
         raise NO_SAMPLES.error(
             Text("the folder {path} has no samples", path=path),
@@ -132,8 +113,3 @@ def entries(path: Path) -> list[Path]:
             help=Text("put a .npy, .npz, .pb or raw file into it for each sample"),
         )
     return found
-
-
-def _is_aside(name: str) -> bool:
-    """True for hidden files, and for the results in ONNX's folders of test data."""
-    return name.startswith(".") or (name.startswith("output_") and name.endswith(".pb"))

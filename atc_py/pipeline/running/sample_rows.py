@@ -9,7 +9,7 @@ import msgspec
 from numpy.typing import NDArray
 
 from atc_py.diag import BAD_SAMPLE, NO_SAMPLES, Place
-from atc_py.pipeline.running.array_rows import ArrayHeader, ArrayRows, array_headers, open_rows
+from atc_py.pipeline.running.array_files import ArrayHeader, ArrayRows, array_headers, open_rows
 from atc_py.pipeline.running.model import Port
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
@@ -34,12 +34,6 @@ class RowSamples:
     """Samples along the first axis of arrays."""
 
     def __init__(self, named: Sequence[tuple[str | None, Path]], ports: Sequence[Port]) -> None:
-        """Find the arrays.
-
-        Raises:
-            AtcError: BAD_SAMPLE for arrays that fit no input; NO_SAMPLES where arrays have no rows,
-                or different numbers of samples; what reading raises.
-        """
         self._stacks = [
             _stack(path, each, port)
             for name, path in named

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, SAMPLE_NOT_FINITE, AtcError, Place, Sink
+from atc_py.diag import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, SAMPLE_NOT_FINITE, Place, Sink
 from atc_py.pipeline.running.feeds import count_odd_values, random_feeds
 from atc_py.pipeline.running.model import Port
 from atc_py.pipeline.running.sample_files import FileSamples
@@ -34,13 +34,7 @@ class Samples(Protocol):
 
     count: int
 
-    def __iter__(self) -> Iterator[tuple[str, Feeds]]:
-        """Yield a label and the arrays of each sample.
-
-        Raises:
-            AtcError: a file cannot be read, or holds something else.
-        """
-        ...
+    def __iter__(self) -> Iterator[tuple[str, Feeds]]: ...
 
 
 class ArraySamples:
@@ -85,17 +79,10 @@ def open_samples(
     sink: Sink,
     option: str = "--data",
 ) -> Samples:
-    """The samples in files.
+    """The samples in files, by `PATH` or `NAME=PATH` texts.
 
-    Args:
-        given: `PATH` or `NAME=PATH` texts: a folder with one file, or one folder, for each sample,
-            or an array file with the samples along the first axis.
-        ports: inputs of the model.
-        sink: takes warnings.
-        option: the option that gives them, as messages call it.
-
-    Raises:
-        AtcError: NO_SAMPLES where there are none; BAD_OPTION for a name that is not an input's.
+    A path is a folder with one file, or one folder, for each sample, or an array file with the
+    samples along the first axis. Messages call the `option` that gives them so.
     """
     named = named_paths(given, ports, option)
     return RowSamples(named, ports) if has_rows(named) else FileSamples(named, ports, sink)
@@ -109,12 +96,7 @@ def has_rows(named: Sequence[tuple[str | None, Path]]) -> bool:
 def named_paths(
     given: Sequence[str | os.PathLike[str]], ports: Sequence[Port], option: str
 ) -> list[tuple[str | None, Path]]:
-    """(input or None, path) of each `PATH` or `NAME=PATH` text.
-
-    Raises:
-        AtcError: NO_SAMPLES for a path that does not exist; BAD_OPTION for a name that is not an
-            input's, and for several texts of which one has no name.
-    """
+    """(input or None, path) of each `PATH` or `NAME=PATH` text."""
     named = [_split(str(text), ports, option) for text in given]
     if len(named) > 1 and any(name is None for name, _ in named):
         raise BAD_OPTION.error(
@@ -137,11 +119,7 @@ def named_paths(
 def checked(
     samples: Samples | Iterable[tuple[str, Feeds]], ports: Sequence[Port]
 ) -> Iterator[SampleFeeds]:
-    """Yield samples that the model takes.
-
-    Raises:
-        AtcError: BAD_SAMPLE for another dtype or shape; SAMPLE_NOT_FINITE; what reading raises.
-    """
+    """Yield samples that the model takes."""
     for label, feeds in samples:
         for port in ports:
             if port.name not in feeds:
@@ -152,20 +130,19 @@ def checked(
                         "the model takes {ports}", ports=", ".join(each.name for each in ports)
                     ),
                 )
-        own = {port.name: _native(feeds[port.name]) for port in ports}
+        own = {}
         for port in ports:
-            _check(label, port, own[port.name])
+            array = feeds[port.name]
+            if not array.dtype.isnative:  # a .npy file may have the other byte order
+                array = array.astype(array.dtype.newbyteorder("="))
+            own[port.name] = array
+            _check(label, port, array)
         yield SampleFeeds(label, own)
 
 
 def evenly(count: int, most: int) -> range:
     """The positions of at most so many samples, at even distances."""
     return range(0, count, max(-(-count // max(most, 1)), 1))
-
-
-def _native(array: NDArray[Any]) -> NDArray[Any]:
-    """An array in the byte order of the machine; a .npy file may have the other one."""
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _check(label: str, port: Port, array: NDArray[Any]) -> None:
@@ -186,7 +163,17 @@ def _check(label: str, port: Port, array: NDArray[Any]) -> None:
         wanted in {None, dim} for dim, wanted in zip(array.shape, port.shape, strict=True)
     )
     if not fits:
-        raise _bad_shape(label, port, array)
+        raise BAD_SAMPLE.error(
+            Text(
+                "{path} has the shape {shape} for {port}, which takes {shape_2}",
+                path=label,
+                shape=format_shape(array.shape),
+                port=repr(port.name),
+                shape_2=format_shape(port.shape),
+            ),
+            place=place,
+            help=Text("save each sample in the shape that one run takes, the batch axis included"),
+        )
     odd = count_odd_values(array)
     if odd:
         nans = int(np.isnan(array).sum())
@@ -202,20 +189,6 @@ def _check(label: str, port: Port, array: NDArray[Any]) -> None:
             place=place,
             help=Text("remove the sample, or fix the preprocessing that made it"),
         )
-
-
-def _bad_shape(label: str, port: Port, array: NDArray[Any]) -> AtcError:
-    return BAD_SAMPLE.error(
-        Text(
-            "{path} has the shape {shape} for {port}, which takes {shape_2}",
-            path=label,
-            shape=format_shape(array.shape),
-            port=repr(port.name),
-            shape_2=format_shape(port.shape),
-        ),
-        place=Place(label, field=Text("input {at}", at=port.name)),
-        help=Text("save each sample in the shape that one run takes, the batch axis included"),
-    )
 
 
 def _split(text: str, ports: Sequence[Port], option: str) -> tuple[str | None, Path]:

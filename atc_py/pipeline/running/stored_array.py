@@ -29,11 +29,6 @@ class StoredArray:
 
 
 def stored_array(array: NDArray[Any], path: Path) -> StoredArray:
-    """Write an array to a file.
-
-    Raises:
-        AtcError: CANNOT_WRITE.
-    """
     try:
         array.tofile(path)
     except OSError as error:

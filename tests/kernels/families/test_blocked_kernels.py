@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from atc_py.compare.kernels.index import KernelEntry
-from atc_py.compare.kernels.listing import KernelList
+from atc_py.compare.kernels.listing import KernelEntry, KernelList
 from atc_py.compare.kernels.verify import Verdict, packed_inputs, stored_outputs, unpacked_result
 from atc_py.diag import AtcError
 from atc_py.ir import AttrValue, Graph, Phase, TensorType

@@ -39,7 +39,7 @@ def onnx_to_json(model: Path, options: CompileOptions | None = None) -> str:
     from atc_py.ir import Engine
     from atc_py.package.describe import describe
     from atc_py.package.schema import PackageContents
-    from atc_py.pipeline.lowered import lowered_graph
+    from atc_py.pipeline.lowering import lowered_graph
 
     graph = lowered_graph(model, options)
     for node in graph.nodes:  # a description has engines, which only passes choose
