@@ -162,7 +162,6 @@ def format_seconds(seconds: float) -> str:
 
 
 def first_names(names: list[str], most: int = 5) -> str:
-    """The first names, and the number of those left out."""
     left = len(names) - most
     return ", ".join(names[:most]) + (
         spoken(Text(" and {left} more", left=left)) if left > 0 else ""
@@ -187,7 +186,6 @@ def fixed_nodes_table(nodes: Iterable[FixedNode]) -> Table:
 
 
 def node_list(labels: list[str]) -> str:
-    """The first few labels, and how many more there are."""
     # One more label takes no more room than the words that it is left out.
     most = len(labels) if len(labels) == _NAMED + 1 else _NAMED
     rest = len(labels) - most

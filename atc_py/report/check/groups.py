@@ -38,12 +38,10 @@ class Group(msgspec.Struct, frozen=True):
 
     @property
     def helps(self) -> tuple[str, ...]:
-        """Different texts of help, in the order of the network."""
         return tuple(dict.fromkeys(finding.help for finding in self.findings))
 
     @property
     def findings(self) -> tuple[Found, ...]:
-        """All findings, those with one observed value together."""
         return tuple(finding for sighting in self.sightings for finding in sighting.findings)
 
 

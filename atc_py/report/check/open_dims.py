@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def hint_text(model: CheckedModel, language: str) -> str:
-    """The sentence before the shapes for open dims."""
     if model.shape_hint_fits and not model.shape_hint_runs:
         words = Text(
             "Some dims are open. The model compiles with these dims, but no run with them gave "

@@ -35,7 +35,6 @@ _FINGERPRINT = "atcFinding/v1"
 
 
 def check_sarif(document: CheckDocument) -> str:
-    """The report as one SARIF run, indented."""
     found = [finding for model in document.models for finding in model.all_findings]
     rules = _positions_of(each.code for each in found)
     uris = {model.path: _uri(model.path) for model in document.models}

@@ -70,7 +70,6 @@ def _fixes(document: CheckDocument) -> Iterator[Block]:
 
 
 def check_text(document: CheckDocument, *, verbose: bool = False) -> str:
-    """The report in plain text, for a file."""
     lines: list[str] = []
     for block in check_blocks(document, verbose=verbose):
         lines += [block] if isinstance(block, str) else plain_lines(block)
@@ -78,7 +77,6 @@ def check_text(document: CheckDocument, *, verbose: bool = False) -> str:
 
 
 def verdict_lines(document: CheckDocument) -> list[str]:
-    """One line a model, and one on the baseline."""
     lines = [_verdict(document, model) for model in document.models]
     return [*lines, *([baseline_text(document)] if document.baseline is not None else [])]
 
@@ -319,7 +317,6 @@ def _summary(document: CheckDocument) -> Table:
 
 
 def _standings(models: Sequence[CheckedModel]) -> list[Standing]:
-    """Verdicts that get a column: the two plain ones, and those that a node has."""
     busy = {name for model in models for name in model.node_counts}
     plain = {Standing.SUPPORTED, Standing.ERROR}
     return [each for each in COLUMNS if each in plain or each.value in busy]

@@ -281,7 +281,6 @@ def _quoted_name(name: str) -> str:
 
 
 def _head(model: CheckedModel, verdict: Standing, counts: dict[Standing, int]) -> Text:
-    """The first part of the verdict, without counts of other levels."""
     total, faults = model.nodes, len(model.faults)
     if faults and not total:
         return plural(faults, "not checked: {n} fault", "not checked: {n} faults")
@@ -326,7 +325,6 @@ def _not_supported(model: CheckedModel) -> Text:
 
 
 def fix_call(found: Found) -> str:
-    """The command that applies the rules that a finding names."""
     return "atc-py fix --for cann" if found.certainty else "atc-py fix"
 
 

@@ -92,7 +92,6 @@ def _alike_line(alike: Sequence[NodeChange], language: str) -> str:
 
 
 def _dropped_lines(dropped: Sequence[NodeChange], language: str, *, verbose: bool) -> Iterator[str]:
-    """Yield the nodes that are gone without anything in their place."""
     kind = ChangeKind.DROPPED.words.in_language(language)
     count = len(dropped)
     words = plural(count, "{n} node", "{n} nodes").in_language(language)

@@ -34,7 +34,6 @@ class RewriteGroup:
 
     @property
     def exactness(self) -> Exactness:
-        """The class of the rules."""
         return Exactness(self.first.exactness)
 
     @property
@@ -50,7 +49,6 @@ class RewriteGroup:
 
     @property
     def assumptions(self) -> tuple[Text, ...]:
-        """The conditions of the rules and the values that the user gave, each once."""
         found = (assumption for rewrite in self.rewrites for assumption in rewrite.assumptions)
         return tuple(dict.fromkeys(found))
 
@@ -72,7 +70,6 @@ _MOST_FINDINGS = 8
 
 
 def fixing_text(done: Fixing, language: str = "en") -> str:
-    """The whole report in plain text, for a file."""
     lines = [title_line(done, language)]
     for table in fixing_tables(done, language):
         lines += ["", *plain_lines(table)]
@@ -80,7 +77,6 @@ def fixing_text(done: Fixing, language: str = "en") -> str:
 
 
 def title_line(done: Fixing, language: str) -> str:
-    """The model and what became of its errors."""
     return f"{visible(str(done.model))}{(COLON + headline(done)).in_language(language)}"
 
 

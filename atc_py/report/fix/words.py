@@ -90,7 +90,6 @@ def headline(done: Fixing) -> Text:
 
 
 def verdict_texts(done: Fixing, language: str) -> tuple[str, str]:
-    """The verdict of `check` before and after, with the number of errors."""
     found = []
     for name, errors in zip(done.verdicts, done.errors, strict=True):
         if not name:
@@ -118,7 +117,6 @@ ACCEPTED = {
 
 
 def error_text(difference: Difference | None) -> Text:
-    """The largest error of a region."""
     if difference is None:
         return Text("not compared")
     if not difference.differing:
@@ -138,7 +136,6 @@ def difference_text(difference: Difference) -> Text:
 
 
 def target_text(found: TargetError) -> Text:
-    """The difference of an output in the target's precision."""
     if found.odd:
         return plural(
             found.odd,
@@ -163,8 +160,6 @@ def time_text(rewrites: tuple[Rewrite, ...]) -> str:
 
 
 def facts(done: Fixing, language: str) -> list[tuple[str, str]]:
-    """Facts about the whole model: verdicts, opsets, outputs, target, file."""
-
     def word(key: str) -> str:
         return HEADINGS[key].in_language(language)
 
@@ -190,7 +185,6 @@ def facts(done: Fixing, language: str) -> list[tuple[str, str]]:
 
 
 def _choice(done: Fixing) -> Text:
-    """The inputs that choose the branch of an If, and the options that bind them."""
     options = [
         option
         for name, values in done.deciding.items()

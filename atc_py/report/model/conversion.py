@@ -88,7 +88,6 @@ def why_not_lines(effects: Iterable[FusionEffect], wanted: Iterable[str]) -> Ite
 
 
 def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:
-    """The line of the summary; none for models without quantization."""
     if not check.layers:
         return []
     said = language()
@@ -103,7 +102,6 @@ def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:
 
 
 def conversion_tables(done: Conversion) -> list[Table]:
-    """The tables that `convert` prints."""
     fixed = [fixed_nodes_table(done.facts.fixed)] if done.facts.fixed else []
     others = [*fixed, *semantics_tables(done.facts.semantics)]
     gears = _gears(done)
@@ -178,7 +176,6 @@ def _summary(done: Conversion) -> Table:
 
 
 def _launches_text(facts: Facts) -> str:
-    """Kernel launches of a run, beside the nodes that they execute."""
     nodes = sum(count for engine, count in facts.engines.items() if engine != "local")
     template = "{launches} for {nodes} nodes; {unfused} kernels before any pass"
     if facts.launches == nodes:

@@ -54,7 +54,6 @@ def steps(spec: OpSpec, history: SchemaHistory) -> tuple[VersionStep, ...]:
 
 
 def history_rows(spec: OpSpec, history: SchemaHistory) -> list[tuple[str, Text]]:
-    """Each version's number and what it changed, with the listed opsets."""
     found = steps(spec, history)
     first = next((step.version for step in found if step.version), 0)
     rows: list[tuple[str, Text]] = []
@@ -102,7 +101,6 @@ class OperatorDiff:
 
     @property
     def is_same(self) -> bool:
-        """True if both opsets have one version."""
         return self.before.since_version == self.after.since_version
 
 
@@ -123,8 +121,6 @@ def operator_diff(name: str, first: str, second: str, history: OnnxHistory) -> O
 
 
 def diff_lines(diff: OperatorDiff, language: str = "en") -> list[str]:
-    """The difference in words."""
-
     def said(words: Text) -> str:
         return words.in_language(language)
 
@@ -140,7 +136,6 @@ def diff_lines(diff: OperatorDiff, language: str = "en") -> list[str]:
 
 
 def diff_json(diff: OperatorDiff) -> dict[str, object]:
-    """The difference as JSON values, in both languages."""
     versions = (diff.before.since_version, diff.after.since_version)
     return {
         "op": diff.before.op,

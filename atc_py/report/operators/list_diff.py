@@ -66,11 +66,7 @@ class ListDiff(Result, frozen=True):
 def list_diff(
     names: tuple[str, str], libraries: tuple[Library, Library], operator: str | None = None
 ) -> ListDiff:
-    """The differences between two lists; of one operator in any spelling, or of all.
-
-    Raises:
-        AtcError: UNKNOWN_NAME for an operator that neither has.
-    """
+    """The differences between two lists; of one operator in any spelling, or of all."""
     if operator is None:
         tables = tuple({spec.op: spec for spec in each.all()} for each in libraries)
     else:
@@ -99,7 +95,6 @@ def list_diff(
 
 
 def list_diff_lines(diff: ListDiff, language: str = "en") -> list[str]:
-    """The differences in words, one operator after another."""
     lines: list[str] = []
     for change in diff.changes:
         lines.append(change.op)

@@ -47,7 +47,6 @@ def lists_lines(language: str = "en") -> list[str]:
 
 
 def lists_json() -> list[dict[str, object]]:
-    """The same as JSON values, the source in both languages."""
     return [
         {
             "name": each.name,
@@ -139,11 +138,7 @@ class Selection:
 
 
 def selected(specs: Sequence[OpSpec], selection: Selection) -> list[OpSpec]:
-    """The specifications that a selection leaves.
-
-    Raises:
-        AtcError: BAD_OPTION with the known ones for an unknown group or dtype.
-    """
+    """The specifications that a selection leaves."""
     groups = sorted({spec.group for spec in specs})
     if selection.group is not None and selection.group not in groups:
         message = Text("no group is called {group}", group=repr(selection.group))
@@ -162,7 +157,6 @@ def selected(specs: Sequence[OpSpec], selection: Selection) -> list[OpSpec]:
 def operator_list_lines(
     specs: Sequence[OpSpec], compiles: Compiles, language: str = "en"
 ) -> list[str]:
-    """A line an operator: name, group, opsets, compiles, first input, summary."""
     english = language == "en"
     if not specs:
         return [in_language("no operator matches", language)]
@@ -188,7 +182,6 @@ def operator_list_lines(
 
 
 def compiles_words(spec: OpSpec, *, compiles: bool) -> Text:
-    """True if an operator compiles, or that its arithmetic is not published."""
     return _UNPUBLISHED if spec.unpublished is not None and not compiles else _COMPILES[compiles]
 
 
@@ -211,11 +204,7 @@ def operator_list_json(specs: Sequence[OpSpec], compiles: Compiles) -> list[dict
 
 
 def find_named_spec(name: str, known: Library | None = None) -> OpSpec:
-    """The specification of the operator `name`, in any case or in the list's spelling.
-
-    Raises:
-        AtcError: UNKNOWN_NAME with near names where there is none.
-    """
+    """The specification of the operator `name`, in any case or in the list's spelling."""
     known = library() if known is None else known
     spec = known.lookup(name)
     if spec is None:

@@ -124,7 +124,6 @@ def operator_lines(
 
 
 def operator_json(spec: OpSpec, history: SchemaHistory) -> dict[str, object]:
-    """Everything about an operator as JSON values, in both languages."""
     versions = history_json(spec, history)
     return {**spec_json(spec), **({"versions": versions} if versions else {})}
 

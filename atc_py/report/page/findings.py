@@ -40,7 +40,6 @@ class BothChecks:
 
 
 def check_json(checks: BothChecks, at: int) -> dict[str, object]:
-    """The check of the model at a position."""
     english, chinese = checks.documents
     first, second = checks.models(at)
     return {

@@ -26,9 +26,6 @@ def render_page(name: str, scripts: Sequence[str], *, base: str = "", **context:
     """Render `templates/report/<name>.html.j2` with `<name>.css`, after that of `base`, as `style`.
 
     The template has `scripts`, and as `policy` what a browser may load.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where the template is missing or does not render.
     """
     with _refused_templates(name):
         styles = [
@@ -55,9 +52,6 @@ def plain_page(name: str, context: Callable[[], Mapping[str, Any]]) -> str:
     style that plain pages share.
 
     `context` makes what the template shows, in the language of the commands.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where the template is missing or does not render.
     """
     folder = templates_dir() / "report"
     other = next(each for each in LANGUAGES if each != language())
@@ -102,7 +96,6 @@ def _environment() -> Environment:
 
 @contextmanager
 def _refused_templates(name: str) -> Iterator[None]:
-    """Refuse templates that are missing or damaged."""
     folder, template = templates_dir() / "report", f"{name}.html.j2"
     try:
         yield
@@ -124,12 +117,10 @@ def embedded_json(text: str) -> Markup:
 
 
 def page_script(paths: Iterable[Path]) -> str:
-    """Files of a page's script as one script with names of its own."""
     return f'(() => {{\n"use strict";\n{"".join(map(script_part, paths))}}})();\n'
 
 
 def script_part(path: Path) -> str:
-    """The text of a part of a page's script."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:

@@ -37,7 +37,6 @@ _FIGURES = (
 
 
 def plan_lines(plan: DtypePlan) -> list[str]:
-    """The whole report in plain text."""
     lines: list[str] = []
     for block in plan_blocks(plan, whole=True):
         lines += [block] if isinstance(block, str) else plain_lines(block)
@@ -54,13 +53,11 @@ def plan_blocks(plan: DtypePlan, *, whole: bool) -> list[str | Table]:
 
 
 def head_lines(plan: DtypePlan) -> list[str]:
-    """The lines of the verdict, the first with the model."""
     verdict, *others = verdict_lines(plan)
     return [Text("{model}: {verdict}", model=str(plan.model), verdict=verdict), *others]
 
 
 def verdict_lines(plan: DtypePlan) -> list[str]:
-    """The first lines: what the plan is, what it saves, how thorough the search was."""
     target = ", ".join(f"{name} >= {least_text(least)}" for name, least in plan.target.items())
     if plan.reached:
         head = Text(
@@ -271,7 +268,6 @@ WIDTH, HEIGHT = 480.0, 200.0
 
 
 def plan_html(plan: DtypePlan) -> str:
-    """The page: verdict, the curve of error against time, what is compared, lines."""
     from atc_py.report.page.rendering import plain_page  # jinja2 takes long to import
 
     marks, axes = _curve_marks(plan)
