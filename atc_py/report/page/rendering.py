@@ -7,7 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound
+from jinja2 import (
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    TemplateError,
+    TemplateNotFound,
+    pass_context,
+)
 from markupsafe import Markup
 
 from atc_py.diag import BAD_TEMPLATE, Place
@@ -17,7 +24,8 @@ from atc_py.text import LANGUAGES, Text
 from atc_py.text.language import language, speaking, spoken
 
 
-def _said(text: object, **values: object) -> str:
+@pass_context  # without it, templates keep constants in the language of their first rendering
+def _said(_context: object, text: object, **values: object) -> str:
     words = text if isinstance(text, str) else str(text)
     return spoken(Text(words).with_values(**values) if values else words)
 
