@@ -70,7 +70,12 @@ class Table(Result, frozen=True):
             )
             for row in self.rows
         )
-        heads = tuple(spoken(name) + ">" * is_right for name, is_right in self.headings())
+        heads = tuple(
+            f"{spoken(name[:-1])}>"
+            if name.endswith(">") and not isinstance(name, Text)
+            else spoken(name)
+            for name in self.columns
+        )
         return Table(spoken(self.title), heads, rows)
 
 

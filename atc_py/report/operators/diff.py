@@ -15,6 +15,7 @@ from atc_py.spec.model import compressed
 from atc_py.spec.rule import folded
 from atc_py.system.structs import Result
 from atc_py.text import SEMICOLON, Text
+from atc_py.text.language import spoken
 
 SAME = Text("inputs, outputs, attributes and dtypes are the same")
 """Words for a version that changed only an operator's description."""
@@ -120,18 +121,14 @@ def operator_diff(name: str, first: str, second: str, history: OnnxHistory) -> O
     return OperatorDiff(opsets, before, after, between, changes(before, after))
 
 
-def diff_lines(diff: OperatorDiff, language: str = "en") -> list[str]:
-    def said(words: Text) -> str:
-        return words.in_language(language)
-
+def diff_lines(diff: OperatorDiff) -> list[str]:
     op, (first, second) = diff.before.op, diff.opsets
-    lines = [said(Text("{op}, opset {first} to {second}", op=op, first=first, second=second))]
-    lines += wrap(said(_versions(diff)), "  ", "  ")
+    lines = [spoken(Text("{op}, opset {first} to {second}", op=op, first=first, second=second))]
+    lines += wrap(spoken(_versions(diff)), "  ", "  ")
     if diff.is_same:
         return lines
-    texts = [change.words for change in diff.changes] or [SAME]
-    for text in texts:
-        lines += wrap(said(text), "  - ", "    ")
+    for text in [change.words for change in diff.changes] or [SAME]:
+        lines += wrap(spoken(text), "  - ", "    ")
     return lines
 
 
