@@ -96,6 +96,14 @@ def plain_lines(table: Table) -> list[str]:
     return lines
 
 
+def block_lines(blocks: Iterable[str | Table]) -> list[str]:
+    """Lines and tables in plain text."""
+    lines: list[str] = []
+    for block in blocks:
+        lines += [block] if isinstance(block, str) else plain_lines(block)
+    return lines
+
+
 def narrowed(table: Table, width: int, between: int) -> Table:
     """A table whose texts are shortened in the middle until it is `width` columns wide.
 

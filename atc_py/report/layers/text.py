@@ -8,7 +8,7 @@ import math
 from atc_py.report.layers.spreads import spreads_table
 from atc_py.report.layers.suggestion import suggestion_blocks
 from atc_py.report.model.semantics import newer_texts, semantics_line
-from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
+from atc_py.report.tables import Table, block_lines, format_bytes, format_seconds
 from atc_py.results.layer import (
     FAILING_DISTANCE,
     FAILING_SHARE,
@@ -42,10 +42,7 @@ def layers_text(done: LayerComparison) -> str:
 
 
 def layer_lines(done: LayerComparison) -> list[str]:
-    lines: list[str] = []
-    for block in layer_blocks(done):
-        lines += [block] if isinstance(block, str) else plain_lines(block)
-    return lines
+    return block_lines(layer_blocks(done))
 
 
 def layer_blocks(done: LayerComparison, *, whole: bool = False) -> list[str | Table]:

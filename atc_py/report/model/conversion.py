@@ -23,7 +23,7 @@ from atc_py.text.language import language, spoken
 
 def found_lines(check: ModelCheck) -> list[str]:
     """List the findings of a model that compiles, by rule, the worst first."""
-    return [*finding_lines(_document(check), language())][1:]
+    return [*finding_lines(_document(check))][1:]
 
 
 def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list[str]:
@@ -32,8 +32,8 @@ def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list
     errors = tuple(finding for finding in model.findings if finding.level == Standing.ERROR.value)
     others = tuple(each for each in model.findings if each.level != Standing.ERROR.value)
     lines = [
-        *finding_lines(replace(model, faults=(), findings=others), language()),
-        *finding_lines(replace(model, findings=errors), language()),
+        *finding_lines(replace(model, faults=(), findings=others)),
+        *finding_lines(replace(model, findings=errors)),
     ]
     for diagnostic in missing:
         lines += ["", diagnostic_text(diagnostic)]

@@ -8,7 +8,7 @@ from typing import Any
 from atc_py.cost.network import evidence_text
 from atc_py.diag import Diagnostic
 from atc_py.report.model.semantics import newer_texts
-from atc_py.report.tables import Table, first_names, format_time, plain_lines, visible
+from atc_py.report.tables import Table, block_lines, first_names, format_time, visible
 from atc_py.results.layer_comparison import least_text
 from atc_py.results.plan import DtypePlan, PlanPoint
 from atc_py.target import SocFamily, find_soc
@@ -26,7 +26,7 @@ def render_plan(name: str, plan: DtypePlan, findings: Iterable[Diagnostic] = ())
         return json.dumps(document, indent=2, allow_nan=False) + "\n"
     if name == "html":
         return plan_html(plan)
-    return "\n".join(plan_lines(plan)) + "\n"
+    return "\n".join(block_lines(plan_blocks(plan, whole=True))) + "\n"
 
 
 _FEW, _AROUND = 8, 3
@@ -34,13 +34,6 @@ _LEAST, _TENTH = 0.001, 0.1
 _FIGURES = (
     "time>", "cosine>", "SNR dB>", "top-1>", "of the allowed error>", "casts>", "target",
 )  # fmt: skip
-
-
-def plan_lines(plan: DtypePlan) -> list[str]:
-    lines: list[str] = []
-    for block in plan_blocks(plan, whole=True):
-        lines += [block] if isinstance(block, str) else plain_lines(block)
-    return lines
 
 
 def plan_blocks(plan: DtypePlan, *, whole: bool) -> list[str | Table]:
