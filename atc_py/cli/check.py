@@ -17,6 +17,7 @@ from atc_py.report.check.document import CheckDocument
 from atc_py.system.cache_folders import same_path
 from atc_py.system.process import import_numpy, import_onnx_parts
 from atc_py.text import Text
+from atc_py.text.language import language
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "sarif", "junit", "html", "csv")
@@ -69,7 +70,6 @@ def check(  # noqa: PLR0913  (one parameter an option)
     fail_on: str,
     baseline: Path | None,
     check_report: str | None,
-    lang: str,
     verbose: bool,
     as_json: bool,
     **checking: Any,
@@ -96,7 +96,7 @@ def check(  # noqa: PLR0913  (one parameter an option)
     files = _files(output, check_report, paths)
     known = None if baseline is None else read_baseline(baseline)
     found, file_graphs = _checked(paths, checking, with_graphs=form == "html")
-    document = check_document(found, lang, known)
+    document = check_document(found, language(), known)
     limit = Standing(fail_on)
     rendered = partial(_rendered, form, document, limit, found, file_graphs)
     _write(document, files, partial(rendered, verbose=verbose))

@@ -44,7 +44,6 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     *,
     model: Path,
     output: str | None,
-    lang: str,
     verbose: bool,
     form: str | None,
     report: str | None,
@@ -62,15 +61,15 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     path, form = _report_file(report, form, model, output, as_json=as_json)
     done = api.fix_model(model, output, **fixing)
     if path is not None:
-        _write(done, path, form, lang)
+        _write(done, path, form)
     if as_json or (form == "json" and path is None):
         print_json(done.as_json())
     elif form == "html" and path is None:
         from atc_py.report.fix.tables import fixing_html
 
-        print_bytes(fixing_html(done, lang).encode("utf-8"))
+        print_bytes(fixing_html(done).encode("utf-8"))
     else:
-        _print(done, lang, path, dry_run=fixing["dry_run"], verbose=verbose)
+        _print(done, path, dry_run=fixing["dry_run"], verbose=verbose)
     context.exit(0 if done.is_sound else 1)
 
 
@@ -91,24 +90,24 @@ def _report_file(
     return path, form or (suffix if suffix in _FORMATS else "text")
 
 
-def _write(done: Fixing, path: Path, form: str, lang: str) -> None:
+def _write(done: Fixing, path: Path, form: str) -> None:
     from atc_py.report.fix.tables import fixing_html, fixing_text
     from atc_py.system.atomic_files import write_files
 
     if form == "html":
-        text = fixing_html(done, lang)
+        text = fixing_html(done)
     else:
-        text = format_json(finite(done.as_json())) if form == "json" else fixing_text(done, lang)
+        text = format_json(finite(done.as_json())) if form == "json" else fixing_text(done)
     write_files({path: text})
 
 
-def _print(done: Fixing, lang: str, path: Path | None, *, dry_run: bool, verbose: bool) -> None:
+def _print(done: Fixing, path: Path | None, *, dry_run: bool, verbose: bool) -> None:
     from atc_py.report.fix.diff_text import diff_lines
     from atc_py.report.fix.tables import fixing_tables, title_line
 
-    print_blocks((title_line(done, lang), ""))
+    print_blocks((title_line(done), ""))
     if dry_run:
-        print_blocks(diff_lines(done, lang, verbose=verbose))
-    print_tables(fixing_tables(done, lang))
+        print_blocks(diff_lines(done, verbose=verbose))
+    print_tables(fixing_tables(done))
     if path is not None:
         say(Text("report: {path}", path=path))

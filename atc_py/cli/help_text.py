@@ -221,6 +221,7 @@ LANG = click.option(
     callback=_speak,
     is_eager=True,
     default=language,
+    expose_value=False,
     show_default="from ATC_PY_LANG or the locale, else en",
     help="Language of the text.",
 )

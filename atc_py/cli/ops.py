@@ -31,9 +31,7 @@ def ops(context: click.Context) -> None:
 @options.options_of(CheckOptions, "operator_list", "op_specs")
 @options.LANG
 @options.AS_JSON
-def list_(
-    *, operator_list: str, op_specs: Path | None, lang: str, as_json: bool, **selection: Any
-) -> None:
+def list_(*, operator_list: str, op_specs: Path | None, as_json: bool, **selection: Any) -> None:
     """List the operators with their opsets."""
     from functools import partial
 
@@ -52,7 +50,7 @@ def list_(
     if as_json:
         print_json(operator_list_json(specs, compiles))
         return
-    _print_lines(operator_list_lines(specs, compiles, lang))
+    _print_lines(operator_list_lines(specs, compiles))
 
 
 @ops.command()
@@ -60,9 +58,7 @@ def list_(
 @options.options_of(CheckOptions, "operator_list", "op_specs")
 @options.LANG
 @options.AS_JSON
-def show(
-    *, operator: str, operator_list: str, op_specs: Path | None, lang: str, as_json: bool
-) -> None:
+def show(*, operator: str, operator_list: str, op_specs: Path | None, as_json: bool) -> None:
     """Show the specification of OPERATOR: its rules and its ONNX versions.
 
     For an operator that ONNX has and the list does not, shows what rewrites it.
@@ -84,20 +80,20 @@ def show(
         print_json(operator_json(spec, history()))
         return
     others = [each.list_name for each in known.candidates(spec.op) if each is not spec]
-    _print_lines(operator_lines(spec, history(), lang, others))
+    _print_lines(operator_lines(spec, history(), others))
 
 
 @ops.command()
 @options.AS_JSON
 @options.LANG
-def lists(*, lang: str, as_json: bool) -> None:
+def lists(*, as_json: bool) -> None:
     """Name the operator lists: release of CANN, operators, opsets, source."""
     from atc_py.report.operators.listing import lists_json, lists_lines
 
     if as_json:
         print_json(lists_json())
         return
-    _print_lines(lists_lines(lang))
+    _print_lines(lists_lines())
 
 
 @ops.command(context_settings={"ignore_unknown_options": True})
@@ -120,7 +116,6 @@ def diff(
     first: str | None,
     second: str | None,
     lists: tuple[str, ...],
-    lang: str,
     as_json: bool,
 ) -> None:
     """Show what changed in ONNX's OPERATOR between two opsets, or how two lists differ.
@@ -129,7 +124,7 @@ def diff(
     out.
     """
     if lists:
-        _diff_of_lists(operator, first, lists, lang, as_json=as_json)
+        _diff_of_lists(operator, first, lists, as_json=as_json)
         return
     if operator is None or first is None or second is None:
         raise click.UsageError("give OPERATOR and two OPSETs, or --list twice")
@@ -140,7 +135,7 @@ def diff(
     if as_json:
         print_json(diff_json(found))
         return
-    _print_lines(diff_lines(found, lang))
+    _print_lines(diff_lines(found))
 
 
 @ops.command()
@@ -170,7 +165,7 @@ def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -
 
 
 def _diff_of_lists(
-    operator: str | None, first: str | None, names: tuple[str, ...], lang: str, *, as_json: bool
+    operator: str | None, first: str | None, names: tuple[str, ...], *, as_json: bool
 ) -> None:
     from atc_py.report.operators.list_diff import list_diff, list_diff_lines
     from atc_py.spec import library
@@ -181,7 +176,7 @@ def _diff_of_lists(
     if as_json:
         print_json(found.as_json())
         return
-    _print_lines(list_diff_lines(found, lang))
+    _print_lines(list_diff_lines(found))
 
 
 def _print_lines(lines: Iterable[str]) -> None:

@@ -17,6 +17,7 @@ from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import keywords_of
 from atc_py.results.summary import ModelSummary
 from atc_py.text import Text
+from atc_py.text.language import language
 
 _FILE = click.Path(path_type=Path)
 _RUNNING = (
@@ -79,7 +80,6 @@ def report(  # noqa: PLR0913  (one parameter an option)
     calibrate: tuple[Path, ...],
     factors: Path | None,
     no_compare: bool,
-    lang: str,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -116,7 +116,7 @@ def report(  # noqa: PLR0913  (one parameter an option)
     )
     with progress(quiet=False) as on_stage:
         found = summaries_of(model, chosen, on_stage)
-    context.exit(_close(found, page, _written(found, page, keep, lang), as_json=as_json))
+    context.exit(_close(found, page, _written(found, page, keep), as_json=as_json))
 
 
 def _files(model: Path, output: str | None, suggest: str | None) -> tuple[Path, Path | None]:
@@ -145,7 +145,7 @@ def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
     """The options on the command line that concern the model, as they are spelled."""
     from click.core import ParameterSource
 
-    left_out = {"model", "output", "lang", "no_compare", "max_memory", "as_json", "suggest"}
+    left_out = {"model", "output", "no_compare", "max_memory", "as_json", "suggest"}
     found: dict[str, tuple[str, ...]] = {}
     for parameter in context.command.params:
         name = parameter.name or ""
@@ -177,12 +177,12 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(map(str, value if isinstance(value, tuple) else (value,)))
 
 
-def _written(found: Sequence[ModelSummary], page: Path, keep: Path | None, lang: str) -> list[str]:
+def _written(found: Sequence[ModelSummary], page: Path, keep: Path | None) -> list[str]:
     """Write the page, and the suggestions; lines about these."""
     from atc_py.report.page.html_page import summaries_html
     from atc_py.system.atomic_files import write_files
 
-    write_files({page: summaries_html(found, lang)})
+    write_files({page: summaries_html(found, language())})
     compared = [each.comparison for each in found if each.comparison is not None]
     lines = [comparing_options.suggestion_line(each, keep) for each in compared]
     return [line for line in lines if line]
@@ -192,7 +192,6 @@ def _close(
     found: Sequence[ModelSummary], path: Path, lines: Sequence[str], *, as_json: bool
 ) -> int:
     from atc_py.report.page.verdict import is_refused, outputs_word, verdict_line
-    from atc_py.text.language import language
 
     findings = [each for one in found for each in _findings(one)]
     if as_json:

@@ -127,7 +127,6 @@ def sweep(  # noqa: PLR0913  (one parameter an option)
     jobs: int | None,
     dask: str | None,
     parquet: bool,
-    lang: str,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -155,8 +154,8 @@ def sweep(  # noqa: PLR0913  (one parameter an option)
     if parquet:
         require_pyarrow()
     axes = _least("--soc", socs), _least("--precision-mode", modes), _least("--list", lists)
-    done = _made(models, axes, _options(given, lang), (jobs, dask, folder), quiet=as_json)
-    _write(done, folder, lang, parquet=parquet)
+    done = _made(models, axes, _options(given), (jobs, dask, folder), quiet=as_json)
+    _write(done, folder, parquet=parquet)
     context.exit(_close(done, folder, as_json=as_json))
 
 
@@ -192,7 +191,7 @@ def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
-def _options(given: dict[str, Any], lang: str) -> SweepOptions:
+def _options(given: dict[str, Any]) -> SweepOptions:
     from atc_py.options.input_shapes import joined_shapes, parse_shapes
     from atc_py.system.memory_limit import parse_size
 
@@ -218,7 +217,7 @@ def _options(given: dict[str, Any], lang: str) -> SweepOptions:
         samples=1 if samples is None else samples,
         proposes=given["propose"],
         profiles=given["profile"],
-        language=None if given["no_reports"] else lang,
+        language=None if given["no_reports"] else language(),
         seconds=given["seconds"],
         memory=None if given["max_memory"] is None else parse_size(given["max_memory"]),
         retries=given["retry"],
@@ -244,7 +243,7 @@ def _samples(given: dict[str, Any]) -> int | Path | None:
     return Path(text)
 
 
-def _write(done: SweepRun, folder: Path, lang: str, *, parquet: bool) -> None:
+def _write(done: SweepRun, folder: Path, *, parquet: bool) -> None:
     from atc_py.report.sweep.html_page import sweep_html
     from atc_py.report.sweep.rows import measured_csv, sweep_csv, sweep_lines, sweep_parquet
     from atc_py.system.atomic_files import write_files
@@ -254,7 +253,7 @@ def _write(done: SweepRun, folder: Path, lang: str, *, parquet: bool) -> None:
         "table.jsonl": sweep_lines(rows),
         "table.csv": sweep_csv(rows),
         "measured.csv": measured_csv(done.rows),
-        "index.html": sweep_html(rows, lang),
+        "index.html": sweep_html(rows, language()),
     }
     if parquet:
         files["table.parquet"] = sweep_parquet(rows)

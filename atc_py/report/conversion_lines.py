@@ -23,7 +23,6 @@ _INFORMED = {
 
 
 def conversion_lines(done: Conversion) -> list[str]:
-    """The five lines that `convert` prints."""
     facts = done.facts
     head = Text(
         "{model}: converted to {output} ({soc}, {mode}{gears})",

@@ -39,12 +39,10 @@ def diagnostic_text(diagnostic: Diagnostic) -> str:
 
 
 def help_text(text: str) -> str:
-    """A hint with the word that stands before it."""
     return (_HELP + COLON).in_language(language()) + text
 
 
 def level_text(severity: Severity) -> str:
-    """The word for a severity in the language of the commands."""
     return SEVERITY_TEXTS[severity].in_language(language())
 
 
@@ -54,7 +52,6 @@ def _field_text(field: str) -> str:
 
 
 def place_text(place: Place) -> str:
-    """A place in the language of the commands."""
     if language() == LANGUAGES[0]:
         return str(place)
     field = None if place.field is None else _field_text(place.field)

@@ -34,7 +34,6 @@ def summary(listed: KernelList) -> str:
 
 
 def kernel_tables(listed: KernelList) -> list[Table]:
-    """One line a kernel, then one a set of shapes."""
     if not listed.kernels:
         return []
     head = ("kernel", "operator", "state", "nodes>", "lines>")
@@ -99,7 +98,6 @@ def _buffers(used: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> str
 
 
 def verified_tables(checked: Sequence[KernelVerdict]) -> list[Table]:
-    """One line for each kernel and set of shapes."""
     head = ("kernel", "shapes", "result", "ulps>", "")
     rows = tuple(
         (
@@ -128,7 +126,6 @@ def verified_summary(checked: Sequence[KernelVerdict]) -> str:
 def verified_json(
     checked: Sequence[KernelVerdict], diagnostics: Iterable[Diagnostic] = ()
 ) -> dict[str, Any]:
-    """The results as JSON, with what was found wrong."""
     return {
         "kernels": [
             {

@@ -11,11 +11,7 @@ from atc_py.results.profile import Profile
 
 
 def result_html(result: object) -> str:
-    """A check report, a comparison, a plan or a profile as HTML that stands alone.
-
-    Raises:
-        TypeError: it is something else.
-    """
+    """A check report, a comparison, a plan or a profile as HTML that stands alone."""
     if isinstance(result, CheckReport):
         from atc_py.report.check.json_document import check_document
         from atc_py.report.check.text import check_blocks

@@ -21,7 +21,6 @@ def cube_dtypes(soc: Soc) -> list[str]:
 
 
 def soc_table(socs: Sequence[Soc]) -> Table:
-    """One row per SoC; what is not published is a dash."""
     head = (
         "SoC", "family", "AI Cores>", "vector cores>", "AI CPUs>", "MHz>", "L2, MiB>", "memory>",
         "cube multiplies",

@@ -70,7 +70,12 @@ class Table(Result, frozen=True):
             )
             for row in self.rows
         )
-        heads = tuple(spoken(name) + ">" * is_right for name, is_right in self.headings())
+        heads = tuple(
+            f"{spoken(name[:-1])}>"
+            if name.endswith(">") and not isinstance(name, Text)
+            else spoken(name)
+            for name in self.columns
+        )
         return Table(spoken(self.title), heads, rows)
 
 
@@ -88,6 +93,14 @@ def plain_lines(table: Table) -> list[str]:
             for cell, width, (_, right) in zip(row, widths, headings, strict=True)
         ]
         lines.append(("  " + "  ".join(padded)).rstrip())
+    return lines
+
+
+def block_lines(blocks: Iterable[str | Table]) -> list[str]:
+    """Lines and tables in plain text."""
+    lines: list[str] = []
+    for block in blocks:
+        lines += [block] if isinstance(block, str) else plain_lines(block)
     return lines
 
 
@@ -162,7 +175,6 @@ def format_seconds(seconds: float) -> str:
 
 
 def first_names(names: list[str], most: int = 5) -> str:
-    """The first names, and the number of those left out."""
     left = len(names) - most
     return ", ".join(names[:most]) + (
         spoken(Text(" and {left} more", left=left)) if left > 0 else ""
@@ -187,7 +199,6 @@ def fixed_nodes_table(nodes: Iterable[FixedNode]) -> Table:
 
 
 def node_list(labels: list[str]) -> str:
-    """The first few labels, and how many more there are."""
     # One more label takes no more room than the words that it is left out.
     most = len(labels) if len(labels) == _NAMED + 1 else _NAMED
     rest = len(labels) - most

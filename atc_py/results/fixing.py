@@ -24,7 +24,6 @@ class ChangeKind(Enum):
 
     @property
     def words(self) -> Text:
-        """The reason in words."""
         return _KINDS[self]
 
 
@@ -248,7 +247,6 @@ class Left(Result, frozen=True):
     unfit: tuple[tuple[str, Text], ...] = ()
 
     def as_json(self) -> dict[str, object]:
-        """The fields as JSON values."""
         unfit = [{"rule": rule, "requires": why.as_json()} for rule, why in self.unfit]
         return {**super().as_json(), "unfit": unfit}
 

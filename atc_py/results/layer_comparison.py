@@ -398,7 +398,6 @@ def misses_of(done: LayerComparison, targets: Mapping[str, float]) -> list[Targe
 
 
 def passes(done: LayerComparison) -> bool | None:
-    """True if the outputs meet the comparison's own targets; None where it has none."""
     if not done.targets:
         return None
     return not done.stopped and not misses_of(done, done.targets)

@@ -70,7 +70,6 @@ class MemoryFacts(Result, frozen=True):
         return self.arena / self.lower_bound if self.lower_bound else 1.0
 
     def as_json(self) -> dict[str, object]:
-        """The figures as JSON values."""
         return {
             "weights": self.weights,
             "inputs": self.inputs,

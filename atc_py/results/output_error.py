@@ -56,7 +56,6 @@ class ErrorSums:
         return self._noise / self._signal if self._signal else math.inf
 
     def figures(self) -> ErrorFigures:
-        """The figures of all samples so far."""
         snr = math.inf if not self.noise else -10 * math.log10(self.noise or 1.0)
         if math.isinf(self.noise):
             snr = -math.inf

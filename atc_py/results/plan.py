@@ -153,7 +153,6 @@ class DtypePlan(Result, frozen=True):
         return notebook_html(self)
 
     def as_json(self) -> dict[str, object]:
-        """The plan as JSON values."""
         return {
             "model": str(self.model),
             "soc": self.soc,

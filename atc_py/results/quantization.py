@@ -319,7 +319,6 @@ class Quantization(Result, frozen=True, kw_only=True):
 
 
 def layer_counts(nodes: tuple[QuantizedNode, ...]) -> LayerCounts:
-    """Count the layers among nodes."""
     limit = max(soc.quant_rules.roll_back for soc in socs())
     return LayerCounts(
         integer=sum(node.outcome is Outcome.INTEGER for node in nodes),

@@ -46,11 +46,7 @@ _HELP_ELSE = Text("check the permissions of file and folder, or choose another p
 
 
 def write_files(contents: Mapping[Path, str | bytes]) -> None:
-    """Write files as `atomic_write` does, or none of them if one cannot be opened.
-
-    Raises:
-        AtcError: CANNOT_WRITE.
-    """
+    """Write files as `atomic_write` does, or none of them if one cannot be opened."""
     with ExitStack() as stack:
         for path, content in contents.items():
             data = content.encode("utf-8") if isinstance(content, str) else content
@@ -242,11 +238,7 @@ _FOLDER_HELP_ELSE = Text(
 
 
 def make_folder(folder: Path) -> None:
-    """Make `folder` and those above it where they are not there.
-
-    Raises:
-        AtcError: CANNOT_WRITE.
-    """
+    """Make `folder` and those above it where they are not there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -69,17 +69,14 @@ def _data_dir(name: str) -> Path:
 
 
 def exists(path: Path | str) -> bool:
-    """True if something is at a path."""
     return os.path.exists(path)  # noqa: PTH110  (the reason for this module, as below)
 
 
 def is_file(path: Path | str) -> bool:
-    """True if a regular file, or a link to one, is at a path."""
     return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: Path | str) -> bool:
-    """True if a folder, or a link to one, is at a path."""
     return os.path.isdir(path)  # noqa: PTH112
 
 

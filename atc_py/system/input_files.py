@@ -120,7 +120,6 @@ def _is_still(path: Path | None, key: tuple[int, int]) -> bool:
 
 
 def read_as_well(output: Path) -> AtcError:
-    """Make the error for an output that the run reads."""
     return BAD_OPTION.error(
         Text("the output {path} is a file that is read", path=output),
         place=Place(str(output)),
@@ -177,11 +176,7 @@ def map_regular(path: Path) -> mmap.mmap | bytes:
 
 
 def map_file(path: Path) -> mmap.mmap | bytes:
-    """The bytes of the file that a user named, as `map_regular` gives them.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND or FILE_UNREADABLE.
-    """
+    """The bytes of the file that a user named, as `map_regular` gives them."""
     check_name(path)
     try:
         return map_regular(path)
@@ -197,11 +192,7 @@ def unmap(data: mmap.mmap | bytes) -> None:
 
 
 def check_name(path: Path) -> None:
-    """Refuse a name that no file can have.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND for a NUL byte in it.
-    """
+    """Refuse a name that no file can have."""
     if "\0" in str(path):
         raise FILE_NOT_FOUND.error(Text("a path cannot hold a NUL byte"), place=Place(str(path)))
 
@@ -282,11 +273,7 @@ def read_text(path: Path, most: int) -> str:
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file in hexadecimal digits, read in pieces.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """The SHA-256 of a file in hexadecimal digits, read in pieces."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while piece := file.read(_PIECE):

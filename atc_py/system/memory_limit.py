@@ -96,11 +96,7 @@ def held_memory(nbytes: int) -> Iterator[None]:
 
 
 def require_memory(wanted: int, what: str, place: Place | None = None) -> None:
-    """Refuse to hold `wanted` bytes for `what` where the limit is lower.
-
-    Raises:
-        AtcError: MEMORY_LIMIT with both sizes.
-    """
+    """Refuse to hold `wanted` bytes for `what` where the limit is lower."""
     limit = memory_limit()
     if wanted > limit:
         raise MEMORY_LIMIT.error(
@@ -116,11 +112,7 @@ def require_memory(wanted: int, what: str, place: Place | None = None) -> None:
 
 
 def require_own_memory(others: int = 0) -> None:
-    """Refuse to begin where `ulimit` leaves too little for Python's libraries themselves.
-
-    Raises:
-        AtcError: MEMORY_LIMIT with both sizes.
-    """
+    """Refuse to begin where `ulimit` leaves too little for Python's libraries themselves."""
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "")
     count = int(threads) if threads.isascii() and threads.isdigit() else os.cpu_count() or 1
     wanted = _OWN + others + _OWN_THREAD * (max(count, 1) - 1)
@@ -142,11 +134,7 @@ def require_own_memory(others: int = 0) -> None:
 
 
 def parse_size(size: int | str) -> int:
-    """The bytes of a size: a number or a text such as `512M`, `1.5GiB`, `2 GB` (1024).
-
-    Raises:
-        AtcError: BAD_OPTION for another text, or for less than 1 MiB.
-    """
+    """The bytes of a size: a number or a text such as `512M`, `1.5GiB`, `2 GB` (1024)."""
     found = _SIZE.fullmatch(str(size).strip())
     nbytes = int(float(found[1]) * _UNITS[found[2].upper()]) if found else -1
     if nbytes < _LEAST:

@@ -54,11 +54,7 @@ class Register(Generic[Key, Row]):
         self._ready: set[Key] = set()
 
     def add(self, key: Key, row: Row, place: str) -> None:
-        """Add a row, which stands at `module:line` or in `module`.
-
-        Raises:
-            ValueError: another row has the key; the message names both places.
-        """
+        """Add a row, which stands at `module:line` or in `module`."""
         first = self._places.setdefault(key, place)
         if self._rows.setdefault(key, row) is not row:
             name = key if isinstance(key, str) else " ".join(map(str, _parts(key)))
@@ -78,7 +74,6 @@ class Register(Generic[Key, Row]):
         return self._rows.get(key)
 
     def named(self, name: str) -> Mapping[Key, Row]:
-        """The rows of all keys that begin with a name."""
         known = self._known.get(name)
         if known is None:
             self._load_name(name)
@@ -87,7 +82,6 @@ class Register(Generic[Key, Row]):
         return known
 
     def all(self) -> dict[Key, Row]:
-        """Every row, in the order of the modules."""
         for module in _modules(self.package):
             self._load(module)
         return self._rows

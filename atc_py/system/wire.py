@@ -111,12 +111,10 @@ def read_varint(
 
 
 def tag(number: int, wire: int) -> bytes:
-    """The bytes that begin a field."""
     return encode_varint(number << 3 | wire)
 
 
 def bytes_field(number: int, body: bytes) -> bytes:
-    """A whole length-delimited field."""
     return opening(number, len(body)) + body
 
 

@@ -81,7 +81,6 @@ class NoAnswerError(Exception):
     def __init__(
         self, why: Literal["ended", "late", "memory"], status: int, *, begun: bool = False
     ) -> None:
-        """Keep why."""
         super().__init__(why, status)
         self.why, self.status, self.begun = why, status, begun
 
@@ -232,11 +231,7 @@ def describe_end(status: int) -> Text:
 
 
 def send_message(stream: BinaryIO, message: Sequence[Part]) -> None:
-    """Send a message.
-
-    Raises:
-        OSError: the other side has ended.
-    """
+    """Send a message."""
     stream.write(len(message).to_bytes(_LENGTH, "little"))
     for part in message:
         stream.write(len(part).to_bytes(_LENGTH, "little"))
@@ -314,7 +309,6 @@ def leave_no_core() -> None:
 
 
 def error_fields(error: AtcError) -> list[dict[str, Any]]:
-    """An error's diagnostics, as JSON can say them."""
     return [
         {
             "code": diagnostic.code.id,

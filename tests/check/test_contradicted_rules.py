@@ -14,7 +14,8 @@ from atc_py.diag import AtcError
 from atc_py.package.reader import open_model
 from atc_py.report.check.json_document import check_document
 from atc_py.report.model.offline_model import model_tables
-from atc_py.report.planning.tables import plan_lines
+from atc_py.report.planning.tables import plan_blocks
+from atc_py.report.tables import block_lines
 from atc_py.report.profile.formats import profile_json
 from atc_py.report.profile.text import profile_tables
 from atc_py.report.tables import plain_lines
@@ -182,7 +183,8 @@ def test_an_offline_model_knows_which_nodes_a_later_list_alone_takes(tmp_path: P
     plan = atc_py.plan_model(path, target={"cosine": 0.9})
     assert plan.as_json()["newer"] == newer
     with speaking("zh"):
-        assert any("2 个节点（LayerNormalization）仅 cann-9.0" in line for line in plan_lines(plan))
+        lines = block_lines(plan_blocks(plan, whole=True))
+        assert any("2 个节点（LayerNormalization）仅 cann-9.0" in line for line in lines)
     api.convert(
         saved("g (float[4] x) => (float[4] y) { y = Relu(x) }", tmp_path), tmp_path / "m.om"
     )

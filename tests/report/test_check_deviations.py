@@ -59,7 +59,7 @@ def rendered(form: str, language: str = "en") -> str:
 
 def verdict(*findings: Finding, language: str = "en", **changes: object) -> str:
     (model,) = check_document(report(model_check(*findings, **changes)), language).models
-    return verdict_text(model, language)
+    return verdict_text(model).in_language(language)
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", " (inferred)"), ("zh", "（推断）")])

@@ -22,6 +22,7 @@ from atc_py.results.fixing import (
 )
 from atc_py.system.structs import replace
 from atc_py.text import Words, verbatim
+from atc_py.text.language import speaking
 from tests.cli.conftest import Result
 from tests.cli.conftest import atc as atc
 from tests.cli.test_fixed_origins import model
@@ -94,7 +95,8 @@ def test_findings_alike_that_are_left_share_a_row() -> None:
         "4, 7  Less      ATC4002  A must be float  int64-as-int32 needs: bounds are known" in text
     )
     assert "没有" not in text
-    chinese = fixing_text(record(rewrite(1, 0.0), left=left), "zh")
+    with speaking("zh"):
+        chinese = fixing_text(record(rewrite(1, 0.0), left=left))
     assert "int64-as-int32 要求: 范围已知" in chinese
     assert "Rewrites" not in chinese
 
@@ -137,7 +139,8 @@ def test_page_has_every_rewrite_and_escapes_names() -> None:
 def test_page_shows_the_differences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = atc_py.fix_model(model(), bind={"rate": 16000}, dry_run=True)
-    page = shown_part(fixing_html(done, "zh"))
+    with speaking("zh"):
+        page = shown_part(fixing_html(done))
     assert '<html lang="zh-CN">' in page
     assert page.count('class="gone"') >= 3
     assert unescape(page).count("- Conv inner (r[1,4,14], v[4,4,3])") == 1

@@ -15,10 +15,12 @@ from atc_py.report.operators.diff import (
     operator_diff,
 )
 from atc_py.report.operators.listing import find_named_spec
+from atc_py.text.language import speaking
 
 
 def lines(op: str, first: str, second: str, language: str = "en") -> list[str]:
-    return diff_lines(operator_diff(op, first, second, history()), language)
+    with speaking(language):
+        return diff_lines(operator_diff(op, first, second, history()))
 
 
 def test_diff_names_versions_and_changes() -> None:

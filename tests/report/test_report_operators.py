@@ -20,6 +20,7 @@ from atc_py.report.wrapping import columns
 from atc_py.spec import all_specs
 from atc_py.spec.implied import rules_of
 from atc_py.text import LANGUAGES
+from atc_py.text.language import speaking
 from tests.failures import Failures
 
 SPECS = all_specs()
@@ -31,7 +32,8 @@ def compiles(op_type: str, _domain: str) -> bool:
 
 
 def operator_lines(name: str, language: str = "en") -> list[str]:
-    return operator_page.operator_lines(find_named_spec(name), history(), language)
+    with speaking(language):
+        return operator_page.operator_lines(find_named_spec(name), history())
 
 
 def operator_json(name: str) -> dict[str, object]:
@@ -102,12 +104,14 @@ def test_filter_that_is_unknown_names_the_known_ones(selection: Selection, known
 
 def test_list_of_nothing_says_so() -> None:
     assert operator_list_lines((), compiles) == ["no operator matches"]
-    assert operator_list_lines((), compiles, "zh") == ["没有符合条件的算子"]
+    with speaking("zh"):
+        assert operator_list_lines((), compiles) == ["没有符合条件的算子"]
     assert operator_list_json((), compiles) == []
 
 
 def test_list_in_chinese_fits_as_well() -> None:
-    lines = operator_list_lines(SPECS, compiles, "zh")
+    with speaking("zh"):
+        lines = operator_list_lines(SPECS, compiles)
     assert lines[0].split()[0] == "算子"
     assert max(map(columns, lines)) <= 100
     assert any(line.startswith("  Conv ") and line.endswith("二维卷积") for line in lines)

@@ -112,7 +112,7 @@ def verdict_row(model: TrainedModel, operator_list: str) -> str:
         )
     (checked,) = check_document(report).models
     reasons = "; ".join(_reasons(checked))
-    return _row(model.name, operator_list, verdict_text(checked, "en"), reasons)
+    return _row(model.name, operator_list, verdict_text(checked), reasons)
 
 
 def _reasons(checked: CheckedModel) -> Iterator[str]:
@@ -120,7 +120,7 @@ def _reasons(checked: CheckedModel) -> Iterator[str]:
     errors = (each for each in checked.all_findings if each.level == Standing.ERROR.value)
     counts: Counter[str] = Counter()
     for group in groups(errors):
-        counts[f"{group.first.code} {group.headline('en')}"] += len(group.findings)
+        counts[f"{group.first.code} {group.headline}"] += len(group.findings)
     for reason, count in list(counts.items())[:MOST_REASONS]:
         yield f"{reason} ({count} nodes)" if count > 1 else reason
 

@@ -50,7 +50,6 @@ def board_tables(report: BoardReport, *, whole: bool = False) -> Iterator[Table]
 
 
 def comparison_tables(done: BoardComparison, *, whole: bool = False) -> Iterator[Table]:
-    """The tables of one comparison: verdict, checks, outputs, layers, nodes, launches, times."""
     yield Table(_title(done), ("", ""), tuple(_summary(done)), said=(0, 1))
     if done.checks:
         rows = tuple((each.name, _STATES[each.state], each.detail) for each in done.checks)
@@ -73,7 +72,6 @@ def run_name(done: BoardComparison) -> str:
 
 
 def verdict_text(done: BoardComparison) -> Text:
-    """A sentence that says which layers of the board are off."""
     first = done.first
     if first is not None:
         text = Text("{op} ({type}) is the first that differs only on the board")

@@ -72,7 +72,6 @@ class Baseline:
 
     @property
     def count(self) -> BaselineCount:
-        """Counts of the findings compared so far."""
         return BaselineCount(known=self._known, new=self._new, gone=self._left.total())
 
 

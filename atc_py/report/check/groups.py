@@ -7,7 +7,7 @@ import msgspec
 from atc_py.check.condition_words import rewrite_text, with_condition
 from atc_py.check.findings import Standing
 from atc_py.report.check.document import Found
-from atc_py.text import verbatim
+from atc_py.text import Text, verbatim
 
 
 class Sighting(msgspec.Struct, frozen=True):
@@ -23,27 +23,26 @@ class Group(msgspec.Struct, frozen=True):
     first: Found  # the first of them; its words on the rule hold for all
     sightings: tuple[Sighting, ...]  # by observed value, in the order of the network
 
-    def headline(self, language: str) -> str:
+    @property
+    def headline(self) -> Text:
         """The rule's sentence with its conditions, or a fault's message.
 
         Of a rewrite it is what becomes of the form, which needs no action.
         """
-        if self.first.effect:
-            observed = self.first.observed if len(self.sightings) == 1 else ""
-            first = self.first
-            return rewrite_text(first.op, first.field, observed, first.effect).in_language(language)
-        allowed, when = verbatim(self.first.allowed), verbatim(self.first.when)
-        demand = with_condition(allowed, when).in_language(language)
-        return demand if self.first.allowed else self.first.message
+        first = self.first
+        if first.effect:
+            observed = first.observed if len(self.sightings) == 1 else ""
+            return rewrite_text(first.op, first.field, observed, first.effect)
+        if first.allowed:
+            return with_condition(verbatim(first.allowed), verbatim(first.when))
+        return verbatim(first.message)
 
     @property
     def helps(self) -> tuple[str, ...]:
-        """Different texts of help, in the order of the network."""
         return tuple(dict.fromkeys(finding.help for finding in self.findings))
 
     @property
     def findings(self) -> tuple[Found, ...]:
-        """All findings, those with one observed value together."""
         return tuple(finding for sighting in self.sightings for finding in sighting.findings)
 
 

@@ -124,7 +124,6 @@ def _soc_note(report: CheckReport, language: str) -> str:
 
 
 def check_json(document: CheckDocument) -> str:
-    """The document as JSON, indented."""
     return format_json(document)
 
 
@@ -253,7 +252,6 @@ def _fault(fault: Diagnostic, language: str) -> Found:
 
 
 def _found(said: Diagnostic, language: str, fingerprint: str, **rest: Any) -> Found:
-    """A finding or a fault, `rest` being the fields that they do not share."""
     place = said.place or Place()
     return Found(
         fingerprint=fingerprint,

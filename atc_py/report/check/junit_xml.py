@@ -40,7 +40,7 @@ def _suite(document: CheckDocument, model: CheckedModel, fail_on: Standing) -> E
         "precision_mode": document.precision_mode,
         "soc": document.soc,
         "operator_list": document.operator_list,
-        "verdict": verdict_text(model, document.lang, document.cann),
+        "verdict": verdict_text(model, document.cann).in_language(document.lang),
     }
     values |= {f"note.{note.name}": note.text for note in model.notes}
     for name, value in values.items():
@@ -65,7 +65,7 @@ def _new_case(suite: ET.Element, model: CheckedModel, name: str) -> ET.Element:
 def _case(
     document: CheckDocument, model: CheckedModel, group: Group, fail_on: Standing
 ) -> ET.Element:
-    first, headline = group.first, group.headline(document.lang)
+    first, headline = group.first, group.headline.in_language(document.lang)
     place = {
         "name": visible(f"{first.op or 'model'}: {headline}"),
         "classname": visible(model.path),
@@ -109,7 +109,9 @@ def _line(found: Found, language: str) -> str:
     """`error: node 17 "conv2": strides of Conv must be in [1, 63], found 64`."""
     known = "known" if found.known else ""
     return ": ".join(
-        part for part in (known, found.level, node_text(found, language), found.message) if part
+        part
+        for part in (known, found.level, node_text(found).in_language(language), found.message)
+        if part
     )
 
 

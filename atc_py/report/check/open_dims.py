@@ -12,24 +12,21 @@ if TYPE_CHECKING:
     from atc_py.report.check.document import CheckedModel, OpenAxis
 
 
-def hint_text(model: CheckedModel, language: str) -> str:
-    """The sentence before the shapes for open dims."""
+def hint_text(model: CheckedModel) -> Text:
     if model.shape_hint_fits and not model.shape_hint_runs:
-        words = Text(
+        return Text(
             "Some dims are open. The model compiles with these dims, but no run with them gave "
             "numbers; replace them with your own:"
         )
-    elif model.shape_hint_fits:
-        words = Text(
+    if model.shape_hint_fits:
+        return Text(
             "Some dims are open. The model accepts these proposed dims; replace them with your own:"
         )
-    else:
-        words = Text(
-            "Some dims are open. None of the {shape_hint_tries} choices that were tried fits "
-            "the model; put a number in place of each name or ?:",
-            shape_hint_tries=model.shape_hint_tries,
-        )
-    return words.in_language(language)
+    return Text(
+        "Some dims are open. None of the {shape_hint_tries} choices that were tried fits "
+        "the model; put a number in place of each name or ?:",
+        shape_hint_tries=model.shape_hint_tries,
+    )
 
 
 def deciding_text(model: CheckedModel) -> Text:

@@ -35,7 +35,6 @@ _FINGERPRINT = "atcFinding/v1"
 
 
 def check_sarif(document: CheckDocument) -> str:
-    """The report as one SARIF run, indented."""
     found = [finding for model in document.models for finding in model.all_findings]
     rules = _positions_of(each.code for each in found)
     uris = {model.path: _uri(model.path) for model in document.models}
@@ -167,8 +166,8 @@ def _fix(command: str, fixed_by: Sequence[str], location: Json) -> Json:
 
 def _sentence(found: Found, language: str) -> str:
     """`node 17 "conv2": strides of Conv ...`; viewers show the message alone."""
-    subject = node_text(found, language) if found.node is not None else ""
-    return COLON.in_language(language).join(part for part in (subject, found.message) if part)
+    subject = node_text(found) if found.node is not None else ""
+    return COLON.join(part for part in (subject, found.message) if part).in_language(language)
 
 
 def _location(model: CheckedModel, found: Found, file: Json) -> Json:

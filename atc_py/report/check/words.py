@@ -15,7 +15,13 @@ from atc_py.spec.deviations import Certainty
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, all_of, plural, verbatim
 
 if TYPE_CHECKING:
-    from atc_py.report.check.document import Candidates, CheckDocument, CheckedModel, Found
+    from atc_py.report.check.document import (
+        BaselineCount,
+        Candidates,
+        CheckDocument,
+        CheckedModel,
+        Found,
+    )
 
 
 LEVELS = {
@@ -45,43 +51,6 @@ COLUMNS = {
 _BUSY = (Standing.LIST, Standing.REWRITE, Standing.AICPU, Standing.ACCURACY, Standing.UNKNOWN)
 """Levels that a verdict mentions in addition to errors."""
 
-HEADINGS = {
-    "all": Text("all"),
-    "biases": Text("Biases of int8 layers"),
-    "certainty": Text("certainty"),
-    "filter": Text("Filter"),
-    "findings": Text("Findings"),
-    "found": Text("found"),
-    "help": Text("help"),
-    "known": Text("known"),
-    "level": Text("Level"),
-    "list": Text("operator list"),
-    "lists": Text("Operator lists"),
-    "model": Text("model"),
-    "network": Text("nodes", context="table"),
-    "node": Text("node"),
-    "note": Text("note"),
-    "none": Text("No findings."),
-    "not_listed": Text("not listed"),
-    "operator": Text("operator"),
-    "operators": Text("Operators"),
-    "precision_mode": Text("precision mode"),
-    "pattern": Text("%1 of %2 findings shown"),
-    "rule": Text("rule"),
-    "search": Text("Search names and values"),
-    "soc": Text("SoC"),
-    "summary": Text("Summary"),
-    "taken_by": Text("taken by"),
-    "fixed_by": Text("fixed by"),
-    "fix": Text("Fix"),
-    "title": Text("Model check"),
-    "total": Text("total"),
-    "hidden": Text("known findings are omitted; --verbose shows them"),
-    "undecided": Text("not decided"),
-    "verdict": Text("verdict"),
-}
-"""Single words and short sentences."""
-
 CERTAINTIES = {
     Certainty.PROVEN: Text("proven by published sources"),
     Certainty.INFERRED: Text("inferred"),
@@ -97,7 +66,7 @@ _TAILS = {
 }
 
 
-def verdict_text(model: CheckedModel, language: str, cann: str = NEWEST_CANN) -> str:
+def verdict_text(model: CheckedModel, cann: str = NEWEST_CANN) -> Text:
     """`not supported: 3 errors in 2 of 71 nodes; 4 rewritten, 1 on the AI CPU`."""
     verdict = Standing(model.verdict)
     counts = {Standing(name): count for name, count in model.node_counts.items()}
@@ -114,7 +83,7 @@ def verdict_text(model: CheckedModel, language: str, cann: str = NEWEST_CANN) ->
         if counts.get(each) and not (each is verdict is Standing.UNKNOWN)
     ]
     texts = (head, COMMA.join(tails), deciding_text(model))
-    return SEMICOLON.join(text for text in texts if text).in_language(language)
+    return SEMICOLON.join(text for text in texts if text)
 
 
 def _on_cann(model: CheckedModel, cann: str) -> Text:
@@ -197,10 +166,10 @@ def _nodes_with(
     return sum(rows.get(node) == verdict.value for node in nodes)
 
 
-def lists_text(document: CheckDocument, model: CheckedModel, language: str) -> str:
+def lists_text(document: CheckDocument, model: CheckedModel) -> Text:
     """`base: 3 errors; cann-9.0: supported`; empty for a model without errors."""
     if not model.other_lists:
-        return ""
+        return Text("")
     errors = Standing.ERROR.value
     rows = [
         (document.operator_list, errors, model.counts.get(errors, 0)),
@@ -211,7 +180,7 @@ def lists_text(document: CheckDocument, model: CheckedModel, language: str) -> s
     ]
     return SEMICOLON.join(
         verbatim(name) + COLON + _list_verdict(verdict, count) for name, verdict, count in rows
-    ).in_language(language)
+    )
 
 
 def kept_text(operators: Sequence[str], list_name: str) -> Text:
@@ -233,40 +202,35 @@ def _list_verdict(verdict: str, errors: int) -> Text:
     return plural(errors, "{n} error", "{n} errors")
 
 
-def baseline_text(document: CheckDocument) -> str:
+def baseline_text(count: BaselineCount | None) -> Text:
     """`12 known, 1 new`, with the number gone; empty without a baseline."""
-    count = document.baseline
     if count is None:
-        return ""
+        return Text("")
     texts = [
         Text("{known} known", known=count.known),
         Text("{new} new", new=count.new),
     ]
     if count.gone:
         texts.append(Text("{gone} gone", gone=count.gone))
-    head = Text("compared with the baseline")
-    return (head + COLON + COMMA.join(texts)).in_language(document.lang)
+    return Text("compared with the baseline") + COLON + COMMA.join(texts)
 
 
-def node_text(found: Found, language: str) -> str:
+def node_text(found: Found) -> Text:
     """`node 17 "conv2" in then_branch of "choose"`; empty if not on a node."""
+    name = f'"{found.node_name}"' if found.node_name else ""
     if found.node is None:
-        return " ".join(part for part in (_quoted_name(found.node_name), found.field) if part)
-    node = HEADINGS["node"].in_language(language)
-    parts = [f"{node} {found.node}", _quoted_name(found.node_name)]
-    text = " ".join(part for part in parts if part)
-    if not found.scope:
-        return text
-    return Text("{node} in {scope}", node=text, scope=found.scope).in_language(language)
+        return verbatim(" ".join(part for part in (name, found.field) if part))
+    text = Text("node") + f" {found.node} {name}".rstrip()
+    return Text("{node} in {scope}", node=text, scope=found.scope) if found.scope else text
 
 
-def observed_text(found: Found, language: str) -> str:
+def observed_text(found: Found) -> Text:
     """`found [1, 64]` or `not decided: X is ?x3x8x8`; empty where nothing was observed."""
     if not found.observed:
-        return ""
+        return Text("")
     if found.level == Standing.UNKNOWN.value:
-        return (HEADINGS["undecided"] + COLON).in_language(language) + found.observed
-    return f"{HEADINGS['found'].in_language(language)} {found.observed}"
+        return Text("not decided") + COLON + found.observed
+    return Text("found") + f" {found.observed}"
 
 
 def shape_option(hint: str) -> str:
@@ -276,12 +240,7 @@ def shape_option(hint: str) -> str:
     return f"--input-shape {text}"
 
 
-def _quoted_name(name: str) -> str:
-    return f'"{name}"' if name else ""
-
-
 def _head(model: CheckedModel, verdict: Standing, counts: dict[Standing, int]) -> Text:
-    """The first part of the verdict, without counts of other levels."""
     total, faults = model.nodes, len(model.faults)
     if faults and not total:
         return plural(faults, "not checked: {n} fault", "not checked: {n} faults")
@@ -326,11 +285,10 @@ def _not_supported(model: CheckedModel) -> Text:
 
 
 def fix_call(found: Found) -> str:
-    """The command that applies the rules that a finding names."""
     return "atc-py fix --for cann" if found.certainty else "atc-py fix"
 
 
-def fix_hint(document: CheckDocument, model: CheckedModel) -> str | None:
+def fix_hint(model: CheckedModel) -> Text | None:
     """The command, and how many errors it removes; None where rules remove none."""
     fix = model.fix
     if fix is None:
@@ -346,8 +304,7 @@ def fix_hint(document: CheckDocument, model: CheckedModel) -> str | None:
         _candidates_text(candidate, bound=f"{candidate.input}=" in fix.command)
         for candidate in fix.candidates
     )
-    parts = [verbatim(f"`{fix.command}` ") + count, *choices]
-    return SEMICOLON.join(parts).in_language(document.lang)
+    return SEMICOLON.join([verbatim(f"`{fix.command}` ") + count, *choices])
 
 
 def _candidates_text(candidates: Candidates, *, bound: bool) -> Text:

@@ -159,11 +159,7 @@ def _error(found: Iterable[ConstantDifference]) -> str:
 
 
 def diff_html(diff: ModelDiff) -> str:
-    """The page: the score, and each table.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where the template is missing or does not render.
-    """
+    """The page: the score, and each table."""
     from atc_py.report.page.rendering import plain_page  # jinja2 takes long to import
 
     return plain_page(

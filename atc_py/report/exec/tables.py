@@ -31,7 +31,6 @@ _PLACES = {
 
 
 def program_tables(done: ProgramRun) -> list[Table]:
-    """Models, shapes compiled, fallbacks, differences, and processes if there are several."""
     if not done.models:
         return []
     names = model_names(done.models)
@@ -50,7 +49,6 @@ def model_names(models: Sequence[ProgramModel]) -> list[str]:
 
 
 def where_text(model: ProgramModel) -> str:
-    """The place where a model ran."""
     return _PLACES[model.where]
 
 
@@ -115,7 +113,6 @@ def _shapes(done: ProgramRun, names: Sequence[str]) -> Table:
 
 
 def codes_text(fallback: ProgramFallback) -> str:
-    """The codes of a reason, with how many findings have each."""
     return ", ".join(code if n == 1 else f"{n} x {code}" for code, n in fallback.codes.items())
 
 
@@ -139,7 +136,6 @@ def _fallbacks(done: ProgramRun, names: Sequence[str]) -> Table:
 
 
 def output_row(name: str, output: ProgramOutput) -> tuple[str, ...]:
-    """The row of an output: what OUTPUT_COLUMNS says."""
     same = output.npu_dtype == output.onnxruntime_dtype
     dtypes = output.npu_dtype if same else f"{output.npu_dtype} ({output.onnxruntime_dtype})"
     runs = str(output.runs)

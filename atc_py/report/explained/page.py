@@ -48,7 +48,6 @@ class CodeExample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @functools.cache
 def example_of(code: str) -> CodeExample | None:
-    """The example of a code, or None."""
     path = FOLDER / f"{code}.yaml"
     if not path.is_file():
         return None
@@ -78,7 +77,6 @@ _LONGEST = 100
 
 
 def code_page(code: Code, language: str) -> list[str]:
-    """The page of a code: cause, fix, and the example if there is one."""
     facts = _FACTS.with_values(
         severity=SEVERITY_TEXTS[code.severity], status=int(code.exit)
     ).in_language(language)
@@ -94,7 +92,6 @@ def code_page(code: Code, language: str) -> list[str]:
 
 
 def foreign_page(code: str, meaning: Text, remedy: Text, language: str) -> list[str]:
-    """The page of a code that Huawei's atc prints."""
     colon = COLON.in_language(language)
     return [
         f"{code} ({_FOREIGN.in_language(language)})",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from atc_py.report.tables import clipped, node_list, visible
 from atc_py.results.fixing import ChangeKind, DiffNode, DiffValue, Fixing, NodeChange
 from atc_py.text import Text, plural
+from atc_py.text.language import spoken
 
 _ALIKE = 3
 """Changes of one pattern from which on only the first is shown."""
@@ -19,7 +20,7 @@ _MOST, _NAME = 400, 48
 _PLAIN = "float32"
 
 
-def diff_lines(done: Fixing, language: str = "en", *, verbose: bool = False) -> Iterator[str]:
+def diff_lines(done: Fixing, *, verbose: bool = False) -> Iterator[str]:
     """Yield the changes; of several with one pattern the first, unless `verbose`."""
     if not done.changes:
         return
@@ -35,17 +36,17 @@ def diff_lines(done: Fixing, language: str = "en", *, verbose: bool = False) -> 
         if folded and change.likeness in seen:
             continue
         seen.add(change.likeness)
-        yield f"@@ {change_title(change, language)} @@"
-        yield from hunk_lines(change, language, verbose=verbose)
+        yield f"@@ {change_title(change)} @@"
+        yield from hunk_lines(change, verbose=verbose)
         if folded:
             alike = [other for other in rest if other.likeness == change.likeness][1:]
-            yield _alike_line(alike, language)
+            yield _alike_line(alike)
     if dropped:
-        yield from _dropped_lines(dropped, language, verbose=verbose)
+        yield from _dropped_lines(dropped, verbose=verbose)
     yield ""
 
 
-def hunk_lines(change: NodeChange, language: str = "en", *, verbose: bool = False) -> Iterator[str]:
+def hunk_lines(change: NodeChange, *, verbose: bool = False) -> Iterator[str]:
     """Yield the lines of one change; of a long row of new nodes the first, unless `verbose`."""
     if change.producer is not None:
         yield f"  {_around_text(change.producer)}"
@@ -55,15 +56,15 @@ def hunk_lines(change: NodeChange, language: str = "en", *, verbose: bool = Fals
     for node in change.after[: most // 2] if cut else change.after:
         yield f"+ {_node_text(node)}"
     if cut:
-        yield f"+ {_rest_text(change.after[most // 2 :], language)}"
+        yield f"+ {_rest_text(change.after[most // 2 :])}"
     if change.reader is not None:
         yield f"  {_around_text(change.reader)}"
 
 
-def _rest_text(nodes: Sequence[DiffNode], language: str) -> str:
+def _rest_text(nodes: Sequence[DiffNode]) -> str:
     """`... 24 more nodes: 12 Mul, 8 Add, 4 Slice`."""
     counts = _counts_text(node.operator for node in nodes)
-    words = Text("{count} more nodes", count=len(nodes)).in_language(language)
+    words = spoken(Text("{count} more nodes", count=len(nodes)))
     return clipped(f"... {words}: {counts}; --verbose shows all", _MOST)
 
 
@@ -71,32 +72,29 @@ def _counts_text(operators: Iterable[str]) -> str:
     return ", ".join(f"{count} {name}" for name, count in Counter(operators).most_common())
 
 
-def change_title(change: NodeChange, language: str) -> str:
+def change_title(change: NodeChange) -> str:
     """`node 3 "conv1": window-1d, conv-stride-fold`."""
     why = [*change.rules]
     if change.kind is not ChangeKind.RULES:
-        why.insert(0, change.kind.words.in_language(language))
-    return clipped(f"{_place(change, language)}: {', '.join(why)}")
+        why.insert(0, spoken(change.kind.words))
+    return clipped(f"{_place(change)}: {', '.join(why)}")
 
 
-def _place(change: NodeChange, language: str) -> str:
+def _place(change: NodeChange) -> str:
     name = f' "{change.before.name}"' if change.before.name else ""
-    return Text("node {at}", at=change.node).in_language(language) + name
+    return spoken(Text("node {at}", at=change.node)) + name
 
 
-def _alike_line(alike: Sequence[NodeChange], language: str) -> str:
-    names = clipped(node_list([_place(other, language) for other in alike]))
-    return Text(
-        "  ... {count} more like this: {names}; --verbose shows all", count=len(alike), names=names
-    ).in_language(language)
+def _alike_line(alike: Sequence[NodeChange]) -> str:
+    names = clipped(node_list([_place(other) for other in alike]))
+    text = Text("  ... {count} more like this: {names}; --verbose shows all")
+    return spoken(text.with_values(count=len(alike), names=names))
 
 
-def _dropped_lines(dropped: Sequence[NodeChange], language: str, *, verbose: bool) -> Iterator[str]:
-    """Yield the nodes that are gone without anything in their place."""
-    kind = ChangeKind.DROPPED.words.in_language(language)
+def _dropped_lines(dropped: Sequence[NodeChange], *, verbose: bool) -> Iterator[str]:
     count = len(dropped)
-    words = plural(count, "{n} node", "{n} nodes").in_language(language)
-    yield f"@@ {words}: {kind} @@"
+    words = spoken(plural(count, "{n} node", "{n} nodes"))
+    yield f"@@ {words}: {spoken(ChangeKind.DROPPED.words)} @@"
     if verbose or count <= _ALIKE:
         for change in dropped:
             yield f"- {_node_text(change.before)}"

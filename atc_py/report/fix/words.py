@@ -6,50 +6,6 @@ from atc_py.report.tables import format_time
 from atc_py.results.fixing import Difference, Fixing, Rewrite, TargetError
 from atc_py.text import SEMICOLON, Text, all_of, plural, verbatim
 
-HEADINGS = {
-    "title": Text("Fixed model"),
-    "rewrites": Text("Rewrites"),
-    "nodes": Text("nodes"),
-    "node": Text("node"),
-    "operator": Text("operator"),
-    "rule": Text("rule"),
-    "new": Text("new nodes"),
-    "class": Text("class"),
-    "error": Text("largest error"),
-    "allowed": Text("allowed"),
-    "time": Text("estimated time"),
-    "assumption": Text("Assumptions"),
-    "assumes": Text("assumption"),
-    "shown": Text("compared on"),
-    "left": Text("Not fixed"),
-    "code": Text("code", context="finding"),
-    "finding": Text("finding"),
-    "unfit": Text("closest rule"),
-    "result": Text("Result"),
-    "errors": Text("errors"),
-    "verdict": Text("verdict"),
-    "list": Text("operator list"),
-    "opset": Text("opset"),
-    "output": Text("output"),
-    "outputs": Text("Outputs"),
-    "proof": Text("proof"),
-    "float32": Text("in float32"),
-    "target": Text("on the target"),
-    "written": Text("written"),
-    "hint": Text("hint"),
-    "filter": Text("Filter"),
-    "all": Text("all"),
-    "search": Text("Search names and rules"),
-    "pattern": Text("%1 of %2 nodes shown"),
-    "differences": Text("Differences between the graphs"),
-    "others": Text("Other changes"),
-    "before": Text("before", context="fix"),
-    "after": Text("after", context="fix"),
-    "absorbed": Text("none (merged into others)"),
-    "none": Text("No node was rewritten."),
-}
-"""Single words and short sentences."""
-
 
 def headline(done: Fixing) -> Text:
     """`all 28 errors are removed; 28 nodes were rewritten`."""
@@ -89,20 +45,17 @@ def headline(done: Fixing) -> Text:
     return text + SEMICOLON + nodes
 
 
-def verdict_texts(done: Fixing, language: str) -> tuple[str, str]:
-    """The verdict of `check` before and after, with the number of errors."""
-    found = []
-    for name, errors in zip(done.verdicts, done.errors, strict=True):
-        if not name:
-            found.append("")
-            continue
-        standing = Standing(name)
-        if standing is Standing.ERROR:
-            words = plural(errors, "refused ({n} error)", "refused ({n} errors)")
-        else:
-            words = ACCEPTED[standing]
-        found.append(words.in_language(language))
-    return found[0], found[1]
+def verdict_texts(done: Fixing) -> tuple[Text, Text]:
+    """The verdict of `check` before and after; an empty text where there is none."""
+    before, after = (
+        plural(errors, "refused ({n} error)", "refused ({n} errors)")
+        if name == Standing.ERROR.value
+        else ACCEPTED[Standing(name)]
+        if name
+        else Text("")
+        for name, errors in zip(done.verdicts, done.errors, strict=True)
+    )
+    return before, after
 
 
 ACCEPTED = {
@@ -118,7 +71,6 @@ ACCEPTED = {
 
 
 def error_text(difference: Difference | None) -> Text:
-    """The largest error of a region."""
     if difference is None:
         return Text("not compared")
     if not difference.differing:
@@ -138,7 +90,6 @@ def difference_text(difference: Difference) -> Text:
 
 
 def target_text(found: TargetError) -> Text:
-    """The difference of an output in the target's precision."""
     if found.odd:
         return plural(
             found.odd,
@@ -162,35 +113,29 @@ def time_text(rewrites: tuple[Rewrite, ...]) -> str:
     return format_time(sum(known) * 1e-6)
 
 
-def facts(done: Fixing, language: str) -> list[tuple[str, str]]:
-    """Facts about the whole model: verdicts, opsets, outputs, target, file."""
-
-    def word(key: str) -> str:
-        return HEADINGS[key].in_language(language)
-
-    before, after = verdict_texts(done, language)
-    rows = [
-        (word("list"), done.operator_list),
-        *([(word("verdict"), f"{before} -> {after}")] if before and after else []),
-        (word("opset"), " -> ".join(map(str, dict.fromkeys(done.opset)))),
+def facts(done: Fixing) -> list[tuple[str, str]]:
+    before, after = verdict_texts(done)
+    rows: list[tuple[str, str]] = [
+        ("operator list", done.operator_list),
+        *([("verdict", before + " -> " + after)] if before and after else []),
+        ("opset", " -> ".join(map(str, dict.fromkeys(done.opset)))),
     ]
     for name, output in done.outputs.items():
-        rows.append((f"{word('output')} {name}", difference_text(output).in_language(language)))
+        rows.append((Text("output") + f" {name}", difference_text(output)))
     if not done.seeds:
-        rows.append((word("proof"), _no_proof(done).in_language(language)))
-    rows += _target_rows(done, language)
-    nothing = Text("nothing")
-    if done.changes and not done.left:
-        nothing = Text("nothing (--dry-run)")
-    written = nothing.in_language(language) if done.output is None else str(done.output)
-    rows.append((word("written"), written))
+        why = "none: nothing was rewritten"
+        if done.rewrites:
+            why = Text("none: {why}", why=done.rewrites[0].shown.why)
+        rows.append(("proof", Text(why)))
+    rows += _target_rows(done)
+    nothing = "nothing (--dry-run)" if done.changes and not done.left else "nothing"
+    rows.append(("written", Text(nothing) if done.output is None else str(done.output)))
     if done.deciding:
-        rows.append((word("hint"), _choice(done).in_language(language)))
+        rows.append(("hint", _choice(done)))
     return rows
 
 
 def _choice(done: Fixing) -> Text:
-    """The inputs that choose the branch of an If, and the options that bind them."""
     options = [
         option
         for name, values in done.deciding.items()
@@ -206,14 +151,7 @@ def _choice(done: Fixing) -> Text:
     )
 
 
-def _no_proof(done: Fixing) -> Text:
-    if not done.rewrites:
-        return Text("none: nothing was rewritten")
-    why = done.rewrites[0].shown.why
-    return Text("none: {why}", why=why)
-
-
-def _target_rows(done: Fixing, language: str) -> list[tuple[str, str]]:
+def _target_rows(done: Fixing) -> list[tuple[str, str]]:
     """The fixed model in the target's precision, against the original in float32."""
     target = done.target
     if target is None:
@@ -221,13 +159,13 @@ def _target_rows(done: Fixing, language: str) -> list[tuple[str, str]]:
     head = f"{target.precision_mode}, {target.soc}"
     if target.failed:
         first = target.failed[0]
-        why = Text("not run: {code} {message}", code=first.code.id, message=first.message)
-        return [(head, why.in_language(language))]
-    rows = [
-        (f"{name}, {head}", target_text(output).in_language(language))
-        for name, output in target.outputs.items()
+        return [
+            (head, Text("not run: {code} {message}", code=first.code.id, message=first.message))
+        ]
+    rows: list[tuple[str, str]] = [
+        (f"{name}, {head}", target_text(output)) for name, output in target.outputs.items()
     ]
     if target.microseconds is not None:
         time = format_time(target.microseconds * 1e-6)
-        rows.append((HEADINGS["time"].in_language(language), f"{time}, {target.soc}"))
+        rows.append(("estimated time", f"{time}, {target.soc}"))
     return rows

@@ -165,12 +165,10 @@ def render_layers(
 
 
 def gears_text(compared: Sequence[ComparedGear]) -> str:
-    """The reports of all gears in plain text, each below its numbers."""
     return "\n".join(f"{gear_title(gear)}\n\n{_text(gear)}" for gear in compared)
 
 
 def gear_title(gear: ComparedGear) -> str:
-    """The numbers of a gear, and its shapes."""
     return spoken(
         Text(
             "Gear {gear}: {gear_shapes}",
@@ -195,7 +193,6 @@ def gears_document(
     findings: Sequence[Sequence[Diagnostic]],
     left_out: Sequence[Diagnostic] = (),
 ) -> str:
-    """The comparisons as one JSON document, with why the command fails and samples left out."""
     listed = [
         {
             "gear": list(gear.values),

@@ -18,7 +18,6 @@ def shown_shares(done: LayerComparison) -> tuple[float, ...]:
 
 
 def spreads_table(done: LayerComparison, *, whole: bool = False) -> Table:
-    """Tabulate the figures of outputs, and of the layers with the worst sample, over samples."""
     shares = QUANTILES if whole else shown_shares(done)
     quantiles = tuple(f"{share:.0%}>" for share in shares)
     columns = ("layer", "figure", "mean>", "worst>", *quantiles, "worst sample")

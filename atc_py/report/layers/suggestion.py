@@ -26,7 +26,6 @@ def suggestion_blocks(suggestion: Suggestion) -> list[str | Table]:
 
 
 def suggestion_words(suggestion: Suggestion) -> list[str]:
-    """The verdict of the search, and remarks on it, as sentences."""
     return [_verdict(suggestion), *_remarks(suggestion)]
 
 
@@ -131,7 +130,6 @@ def _file_lines(suggestion: Suggestion) -> Table:
 
 
 def outputs_with(found: Suggestion) -> Table:
-    """Errors of the outputs before and after."""
     title = "Outputs with the suggestion"
     if found.out_of_reach:
         title = "Outputs with all candidates kept"

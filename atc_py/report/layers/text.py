@@ -8,7 +8,7 @@ import math
 from atc_py.report.layers.spreads import spreads_table
 from atc_py.report.layers.suggestion import suggestion_blocks
 from atc_py.report.model.semantics import newer_texts, semantics_line
-from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
+from atc_py.report.tables import Table, block_lines, format_bytes, format_seconds
 from atc_py.results.layer import (
     FAILING_DISTANCE,
     FAILING_SHARE,
@@ -38,16 +38,11 @@ _COLUMNS = ("layer", "from", "dtype", "cosine>", "distance>", "SNR dB>", "max ab
 
 
 def layers_text(done: LayerComparison) -> str:
-    """The whole report in plain text."""
     return "\n".join(layer_lines(done)) + "\n"
 
 
 def layer_lines(done: LayerComparison) -> list[str]:
-    """The report's lines: verdict, outputs, worst layers, unmatched nodes, cost."""
-    lines: list[str] = []
-    for block in layer_blocks(done):
-        lines += [block] if isinstance(block, str) else plain_lines(block)
-    return lines
+    return block_lines(layer_blocks(done))
 
 
 def layer_blocks(done: LayerComparison, *, whole: bool = False) -> list[str | Table]:
@@ -70,7 +65,6 @@ def layer_blocks(done: LayerComparison, *, whole: bool = False) -> list[str | Ta
 
 
 def _compared_line(done: LayerComparison) -> str:
-    """The two sides of the comparison, and the samples."""
     return Text(
         "  compared: the model compiled for {soc} ({mode}), with the original on {samples}",
         soc=done.soc,
@@ -80,19 +74,16 @@ def _compared_line(done: LayerComparison) -> str:
 
 
 def number_text(value: float) -> str:
-    """A figure as it is shown."""
     if math.isnan(value):
         return "NaN"
     return f"{value:.4g}" if math.isfinite(value) else ("inf" if value > 0 else "-inf")
 
 
 def origin_text(done: LayerComparison, layer: Layer) -> str:
-    """The origin of a layer's error: introduced here, or passed on from another layer."""
     return origin_words(done, layer).en
 
 
 def origin_words(done: LayerComparison, layer: Layer) -> Text:
-    """The origin of a layer's error in both languages."""
     root = done.root_of(layer)
     if layer.origin is ErrorOrigin.PASSED_ON and root is not None:
         text = _PASSED_ON + verbatim(root.source)
@@ -115,7 +106,6 @@ def _origin(done: LayerComparison, layer: Layer) -> str:
 
 
 def _caused(done: LayerComparison, layer: Layer) -> Text:
-    """The cause of an error after the words on its origin, if any is known."""
     cause = _cause(done, layer)
     return Text(", where ") + cause if cause else _NOTHING
 
@@ -185,7 +175,6 @@ def verdict_lines(done: LayerComparison) -> list[str]:
 
 
 def _failing_layers(done: LayerComparison) -> list[str]:
-    """Name the first failing layer, the origin of its error, and the effect on the outputs."""
     first = done.first_failing
     if first is None:
         return [Text("no layer fails")]
@@ -201,7 +190,6 @@ def _failing_layers(done: LayerComparison) -> list[str]:
 
 
 def _reach(done: LayerComparison) -> str:
-    """Count the failing layers, and describe how far their errors reach the outputs."""
     failing = sum(bool(layer.faults) for layer in done.layers)
     head = Text("{failing} of {count} layers fail", failing=failing, count=len(done.layers))
     if done.stopped:
@@ -286,7 +274,6 @@ def _against_targets(done: LayerComparison) -> list[str]:
 
 
 def _title(layer: Layer) -> str:
-    """The original's node, and the operator and dtype that compute it on the device."""
     return Text(
         "{source} ({op}), {compiled} in {dtype} on the device",
         source=layer.source,
@@ -297,7 +284,6 @@ def _title(layer: Layer) -> str:
 
 
 def outputs_table(done: LayerComparison) -> Table:
-    """Tabulate the model's outputs, with the results for classes and targets."""
     ranked, judged = bool(done.rankings), bool(done.targets)
     columns = ("output", *_COLUMNS[3:], *(("top-1>", "top-5>") if ranked else ()))
     rows = []
@@ -369,7 +355,6 @@ def _unmatched_table(done: LayerComparison) -> Table:
 
 
 def cost_lines(done: LayerComparison) -> list[str]:
-    """Time and memory in words."""
     engines = Text(" and ", context="engines").join(done.engines) or Text("nothing")
     template = (
         "samples {samples}; original {seconds} by {engines}, device {device} {seconds_2}, all "

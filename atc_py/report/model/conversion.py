@@ -23,7 +23,7 @@ from atc_py.text.language import language, spoken
 
 def found_lines(check: ModelCheck) -> list[str]:
     """List the findings of a model that compiles, by rule, the worst first."""
-    return [*finding_lines(_document(check), language())][1:]
+    return [*finding_lines(_document(check))][1:]
 
 
 def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list[str]:
@@ -32,8 +32,8 @@ def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list
     errors = tuple(finding for finding in model.findings if finding.level == Standing.ERROR.value)
     others = tuple(each for each in model.findings if each.level != Standing.ERROR.value)
     lines = [
-        *finding_lines(replace(model, faults=(), findings=others), language()),
-        *finding_lines(replace(model, findings=errors), language()),
+        *finding_lines(replace(model, faults=(), findings=others)),
+        *finding_lines(replace(model, findings=errors)),
     ]
     for diagnostic in missing:
         lines += ["", diagnostic_text(diagnostic)]
@@ -88,7 +88,6 @@ def why_not_lines(effects: Iterable[FusionEffect], wanted: Iterable[str]) -> Ite
 
 
 def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:
-    """The line of the summary; none for models without quantization."""
     if not check.layers:
         return []
     said = language()
@@ -103,7 +102,6 @@ def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:
 
 
 def conversion_tables(done: Conversion) -> list[Table]:
-    """The tables that `convert` prints."""
     fixed = [fixed_nodes_table(done.facts.fixed)] if done.facts.fixed else []
     others = [*fixed, *semantics_tables(done.facts.semantics)]
     gears = _gears(done)
@@ -178,7 +176,6 @@ def _summary(done: Conversion) -> Table:
 
 
 def _launches_text(facts: Facts) -> str:
-    """Kernel launches of a run, beside the nodes that they execute."""
     nodes = sum(count for engine, count in facts.engines.items() if engine != "local")
     template = "{launches} for {nodes} nodes; {unfused} kernels before any pass"
     if facts.launches == nodes:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 def gears_table(model: OfflineModel) -> Table | None:
-    """The gears of an offline model with the memory of each; None where it has none."""
     if model.gears is None:
         return None
     rows = [
@@ -31,7 +30,6 @@ def gears_table(model: OfflineModel) -> Table | None:
 
 
 def converted_gears(gears: Sequence[GearFacts]) -> list[Table]:
-    """The gears of a conversion; nothing where it has none."""
     if not gears:
         return []
     rows = [_row(at, gear.values, gear.shapes, gear.memory) for at, gear in enumerate(gears)]
@@ -53,7 +51,6 @@ def _row(
 
 
 def gears_json(model: OfflineModel) -> dict[str, object] | None:
-    """The gears of an offline model as JSON values; None where it has none."""
     gears = model.gears
     if gears is None:
         return None
@@ -85,5 +82,4 @@ def _gears(gears: Gears) -> Iterator[tuple[int, tuple[int, ...], dict[str, tuple
 
 
 def gear_shapes_text(shapes: Mapping[str, tuple[int, ...]]) -> str:
-    """Shapes by name as a line."""
     return ", ".join(f"{name} {format_shape(shape)}" for name, shape in shapes.items())

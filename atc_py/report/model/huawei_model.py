@@ -20,7 +20,6 @@ _MOST_GEARS = 20
 
 
 def huawei_tables(facts: HuaweiFacts) -> list[Table]:
-    """A summary, then for each model what it takes, needs and launches."""
     tables = [_summary(facts)]
     for number, model in enumerate(facts.models):
         if len(facts.models) > 1:
@@ -30,12 +29,10 @@ def huawei_tables(facts: HuaweiFacts) -> list[Table]:
 
 
 def huawei_json(facts: HuaweiFacts) -> object:
-    """The same as JSON values."""
     return msgspec.to_builtins(facts, enc_hook=plain_text)
 
 
 def _summary(facts: HuaweiFacts) -> Table:
-    """Kind and size of the file, and the origin of its only model."""
     rows: list[tuple[str, str]] = [
         ("kind", spoken(facts.kind)),
         ("file", format_bytes(facts.file_bytes)),
@@ -55,7 +52,6 @@ def _model_head(number: int, model: HuaweiModelFacts) -> Table:
 
 
 def _origin_rows(model: HuaweiModelFacts) -> Iterator[tuple[str, str]]:
-    """Versions, SoC and command line, as far as the file says."""
     unknown = spoken("not stated")
     yield "graph", model.name
     if model.encrypted:

@@ -13,7 +13,6 @@ _AT_RUN = Text(", and values with dims known only at run time")
 
 
 def memory_row(facts: MemoryFacts | None) -> tuple[tuple[str, str], ...]:
-    """The row of a summary; none without a plan."""
     if facts is None:
         return ()
     arena = _arena_text(facts)
@@ -22,7 +21,6 @@ def memory_row(facts: MemoryFacts | None) -> tuple[tuple[str, str], ...]:
 
 
 def memory_tables(facts: MemoryFacts | None) -> list[Table]:
-    """The section on memory; empty without a plan."""
     if facts is None:
         return []
     rows = [

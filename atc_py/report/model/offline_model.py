@@ -19,7 +19,6 @@ from atc_py.text.language import spoken
 
 
 def picture_tables(inputs: Sequence[PictureInput]) -> list[Table]:
-    """A table of settings for each input that AIPP reads."""
     return [
         Table(
             Text("Pictures for input {name} (AIPP)", name=each.name), ("", ""), tuple(_rows(each))
@@ -118,7 +117,6 @@ def _numbers(values: Sequence[float]) -> str:
 
 
 def model_tables(model: OfflineModel, file_bytes: int) -> list[Table]:
-    """Summary, gears, inputs and outputs, operators, memory of an offline model."""
     description = model.description
     gears = gears_table(model)
     return [
@@ -133,7 +131,6 @@ def model_tables(model: OfflineModel, file_bytes: int) -> list[Table]:
 
 
 def model_json(model: OfflineModel, file_bytes: int) -> dict[str, object]:
-    """The same as JSON values, with the compilation's own report."""
     description = model.description
     memory = memory_facts(description)
     return {

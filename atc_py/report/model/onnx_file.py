@@ -11,7 +11,6 @@ from atc_py.text.language import spoken
 
 
 def onnx_tables(facts: OnnxFacts) -> list[Table]:
-    """Summary, inputs and outputs, operators, external data."""
     opsets = ", ".join(
         f"{domain or 'ai.onnx'} {version}" for domain, version in facts.opsets.items()
     )
@@ -49,7 +48,6 @@ def onnx_tables(facts: OnnxFacts) -> list[Table]:
 
 
 def onnx_json(facts: OnnxFacts) -> object:
-    """The same as JSON values."""
     return msgspec.to_builtins(facts, enc_hook=plain_text)
 
 

@@ -50,7 +50,6 @@ def precision_json(report: Mapping[str, object], file: str) -> PrecisionRecord:
 
 
 def precision_tables(precision_record: PrecisionRecord) -> list[Table]:
-    """The record as tables: nodes, then casts."""
     nodes = tuple(
         (
             node["name"],
@@ -125,7 +124,6 @@ def layout_json(report: Mapping[str, object], file: str) -> LayoutRecord:
 
 
 def layout_tables(layout_record: LayoutRecord) -> list[Table]:
-    """The record as tables: formats with how many values have them, then TransData."""
     values = tuple((name, str(count)) for name, count in layout_record["values"].items())
     rows = tuple(
         (
@@ -144,7 +142,6 @@ def layout_tables(layout_record: LayoutRecord) -> list[Table]:
 
 
 def conversions_text(operators: Mapping[str, int]) -> str:
-    """The conversions among target operators, counted, for a summary."""
     return Text(
         "{operators} TransData, {operators_2} Cast",
         operators=operators.get("TransData", 0),
@@ -156,11 +153,7 @@ Record = TypeVar("Record")
 
 
 def read_record(report: Mapping[str, object], name: str, schema: type[Record], file: str) -> Record:
-    """The record called `name`, validated against its schema.
-
-    Raises:
-        AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
-    """
+    """The record called `name`, validated against its schema."""
     record = report.get(name)
     if not isinstance(record, dict):
         raise _unusable_record(Text("the report has no record of {name}", name=name), file)

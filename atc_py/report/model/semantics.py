@@ -13,12 +13,10 @@ _KEY = "quant_bias"
 
 
 def bias_json(convention: BiasConvention | None) -> dict[str, object]:
-    """The convention and its source; empty where no layer was int8 in the file."""
     return {} if convention is None else {_KEY: convention.as_json()}
 
 
 def bias_rows(report: Mapping[str, object]) -> list[tuple[str, str]]:
-    """The line of a summary for such a report; none where it names no known convention."""
     found = report.get(_KEY)
     if not isinstance(found, dict):
         return []
@@ -60,7 +58,6 @@ def semantics_line(semantics: CannSemantics) -> str:
 
 
 def newer_rows(newer: NewerNodes) -> list[tuple[str, str]]:
-    """The nodes that a later list alone takes, a row a list."""
     return [
         (
             Text("taken only by {name}", name=name),

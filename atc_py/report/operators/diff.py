@@ -15,6 +15,7 @@ from atc_py.spec.model import compressed
 from atc_py.spec.rule import folded
 from atc_py.system.structs import Result
 from atc_py.text import SEMICOLON, Text
+from atc_py.text.language import spoken
 
 SAME = Text("inputs, outputs, attributes and dtypes are the same")
 """Words for a version that changed only an operator's description."""
@@ -54,7 +55,6 @@ def steps(spec: OpSpec, history: SchemaHistory) -> tuple[VersionStep, ...]:
 
 
 def history_rows(spec: OpSpec, history: SchemaHistory) -> list[tuple[str, Text]]:
-    """Each version's number and what it changed, with the listed opsets."""
     found = steps(spec, history)
     first = next((step.version for step in found if step.version), 0)
     rows: list[tuple[str, Text]] = []
@@ -102,7 +102,6 @@ class OperatorDiff:
 
     @property
     def is_same(self) -> bool:
-        """True if both opsets have one version."""
         return self.before.since_version == self.after.since_version
 
 
@@ -122,25 +121,18 @@ def operator_diff(name: str, first: str, second: str, history: OnnxHistory) -> O
     return OperatorDiff(opsets, before, after, between, changes(before, after))
 
 
-def diff_lines(diff: OperatorDiff, language: str = "en") -> list[str]:
-    """The difference in words."""
-
-    def said(words: Text) -> str:
-        return words.in_language(language)
-
+def diff_lines(diff: OperatorDiff) -> list[str]:
     op, (first, second) = diff.before.op, diff.opsets
-    lines = [said(Text("{op}, opset {first} to {second}", op=op, first=first, second=second))]
-    lines += wrap(said(_versions(diff)), "  ", "  ")
+    lines = [spoken(Text("{op}, opset {first} to {second}", op=op, first=first, second=second))]
+    lines += wrap(spoken(_versions(diff)), "  ", "  ")
     if diff.is_same:
         return lines
-    texts = [change.words for change in diff.changes] or [SAME]
-    for text in texts:
-        lines += wrap(said(text), "  - ", "    ")
+    for text in [change.words for change in diff.changes] or [SAME]:
+        lines += wrap(spoken(text), "  - ", "    ")
     return lines
 
 
 def diff_json(diff: OperatorDiff) -> dict[str, object]:
-    """The difference as JSON values, in both languages."""
     versions = (diff.before.since_version, diff.after.since_version)
     return {
         "op": diff.before.op,

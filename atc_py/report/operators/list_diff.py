@@ -11,6 +11,7 @@ from atc_py.report.wrapping import wrap
 from atc_py.spec import Library, OpSpec
 from atc_py.system.structs import Result
 from atc_py.text import COLON, Text, verbatim
+from atc_py.text.language import spoken
 
 _ONLY = Text("only on {list}")
 _SAME = Text("the same on both")
@@ -66,11 +67,7 @@ class ListDiff(Result, frozen=True):
 def list_diff(
     names: tuple[str, str], libraries: tuple[Library, Library], operator: str | None = None
 ) -> ListDiff:
-    """The differences between two lists; of one operator in any spelling, or of all.
-
-    Raises:
-        AtcError: UNKNOWN_NAME for an operator that neither has.
-    """
+    """The differences between two lists; of one operator in any spelling, or of all."""
     if operator is None:
         tables = tuple({spec.op: spec for spec in each.all()} for each in libraries)
     else:
@@ -98,23 +95,19 @@ def list_diff(
     return ListDiff(names, same, tuple(change for change in changes if not change.is_same))
 
 
-def list_diff_lines(diff: ListDiff, language: str = "en") -> list[str]:
-    """The differences in words, one operator after another."""
+def list_diff_lines(diff: ListDiff) -> list[str]:
     lines: list[str] = []
     for change in diff.changes:
         lines.append(change.op)
         if change.only_on:
-            text = _ONLY.with_values(list=change.only_on).in_language(language)
-            lines.append(f"  {text}")
+            lines.append(f"  {spoken(_ONLY.with_values(list=change.only_on))}")
         for fact in change.facts:
-            lines += wrap(_sentence(diff.names, fact).in_language(language), "  ", "    ")
+            lines += wrap(spoken(_sentence(diff.names, fact)), "  ", "    ")
         lines.append("")
-    both = len(diff.same)
-    if diff.changes or both != 1:
-        counts = _counts(diff)
-        lines.append(counts.in_language(language))
+    if diff.changes or len(diff.same) != 1:
+        lines.append(spoken(_counts(diff)))
     else:
-        lines.append(f"{diff.same[0]}: {_SAME.in_language(language)}")
+        lines.append(f"{diff.same[0]}: {spoken(_SAME)}")
     return lines
 
 

@@ -17,7 +17,7 @@ from atc_py.spec import library as list_called
 from atc_py.spec.lists import OperatorList, operator_lists
 from atc_py.spec.rule import folded
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
-from atc_py.text import SEMICOLON, Text, in_language, plural
+from atc_py.text import SEMICOLON, Text, Words, plural
 from atc_py.text.language import spoken
 
 _LIST_COLUMNS = (
@@ -30,24 +30,22 @@ _LIST_COLUMNS = (
 )
 
 
-def lists_lines(language: str = "en") -> list[str]:
+def lists_lines() -> list[str]:
     rows = tuple(
         (
             each.name,
-            spoken(each.release),
+            Text(each.release),
             str(len(specs)),
             str(sum(spec.custom for spec in specs)),
             compressed(_opsets(specs)),
-            each.source.en if language == "en" else each.source.zh,
+            Words(each.source.en, each.source.zh),
         )
         for each, specs in _all()
     )
-    columns = tuple(each.in_language(language) for each in _LIST_COLUMNS)
-    return plain_lines(Table("", columns, rows))
+    return plain_lines(Table("", _LIST_COLUMNS, rows, said=(1, 5)))
 
 
 def lists_json() -> list[dict[str, object]]:
-    """The same as JSON values, the source in both languages."""
     return [
         {
             "name": each.name,
@@ -139,11 +137,7 @@ class Selection:
 
 
 def selected(specs: Sequence[OpSpec], selection: Selection) -> list[OpSpec]:
-    """The specifications that a selection leaves.
-
-    Raises:
-        AtcError: BAD_OPTION with the known ones for an unknown group or dtype.
-    """
+    """The specifications that a selection leaves."""
     groups = sorted({spec.group for spec in specs})
     if selection.group is not None and selection.group not in groups:
         message = Text("no group is called {group}", group=repr(selection.group))
@@ -159,36 +153,30 @@ def selected(specs: Sequence[OpSpec], selection: Selection) -> list[OpSpec]:
     ]
 
 
-def operator_list_lines(
-    specs: Sequence[OpSpec], compiles: Compiles, language: str = "en"
-) -> list[str]:
-    """A line an operator: name, group, opsets, compiles, first input, summary."""
-    english = language == "en"
+def operator_list_lines(specs: Sequence[OpSpec], compiles: Compiles) -> list[str]:
     if not specs:
-        return [in_language("no operator matches", language)]
+        return [spoken("no operator matches")]
     rows = tuple(
         (
             spec.op,
             spec.group,
             spec.opset_text,
-            compiles_words(spec, compiles=compiles(spec.op, "")).in_language(language),
+            _compiles_words(spec, compiles=compiles(spec.op, "")),
             _first_input(spec),
-            spec.summary.en if english else spec.summary.zh,
+            Words(spec.summary.en, spec.summary.zh),
         )
         for spec in specs
     )
-    columns = tuple(each.in_language(language) for each in _COLUMNS)
-    lines = [cut(line) for line in plain_lines(Table("", columns, rows))]
+    lines = [cut(line) for line in plain_lines(Table("", _COLUMNS, rows, said=(3, 5)))]
     end = plural(
         len(specs),
         "{n} operator; `atc-py ops show NAME` shows one in full",
         "{n} operators; `atc-py ops show NAME` shows one in full",
     )
-    return [*lines, "", end.in_language(language)]
+    return [*lines, "", spoken(end)]
 
 
-def compiles_words(spec: OpSpec, *, compiles: bool) -> Text:
-    """True if an operator compiles, or that its arithmetic is not published."""
+def _compiles_words(spec: OpSpec, *, compiles: bool) -> Text:
     return _UNPUBLISHED if spec.unpublished is not None and not compiles else _COMPILES[compiles]
 
 
@@ -211,11 +199,7 @@ def operator_list_json(specs: Sequence[OpSpec], compiles: Compiles) -> list[dict
 
 
 def find_named_spec(name: str, known: Library | None = None) -> OpSpec:
-    """The specification of the operator `name`, in any case or in the list's spelling.
-
-    Raises:
-        AtcError: UNKNOWN_NAME with near names where there is none.
-    """
+    """The specification of the operator `name`, in any case or in the list's spelling."""
     known = library() if known is None else known
     spec = known.lookup(name)
     if spec is None:

@@ -14,6 +14,7 @@ from atc_py.spec.implied import rules_of
 from atc_py.spec.lists import releases
 from atc_py.spec.model import compressed
 from atc_py.text import SEMICOLON, Text, Words, verbatim
+from atc_py.text.language import spoken
 
 CERTAINTIES: Mapping[Certainty, Text] = {
     Certainty.PROVEN: Text("proven"),
@@ -92,39 +93,32 @@ _TITLES = {
 }
 
 
-def operator_lines(
-    spec: OpSpec, history: SchemaHistory, language: str = "en", also: Sequence[str] = ()
-) -> list[str]:
+def operator_lines(spec: OpSpec, history: SchemaHistory, also: Sequence[str] = ()) -> list[str]:
     """Everything about an operator, in 100 columns; `also` are other lists that may take it."""
-
-    def said(words: Text) -> str:
-        return words.in_language(language)
-
     summary = Words(spec.summary.en, spec.summary.zh)
-    opsets = said(_TITLES["custom"]) if spec.custom else spec.opset_text
-    lines = [f"{spec.op} ({spec.group})", *_paragraph(said(summary))]
-    lines += ["", f"{said(_TITLES['opsets'])}{opsets}"]
-    lines.append(f"{said(_TITLES['file'])}{spec.file_name}")
+    opsets = spoken(_TITLES["custom"]) if spec.custom else spec.opset_text
+    lines = [f"{spec.op} ({spec.group})", *_paragraph(spoken(summary))]
+    lines += ["", f"{spoken(_TITLES['opsets'])}{opsets}"]
+    lines.append(f"{spoken(_TITLES['file'])}{spec.file_name}")
     if also:
         names = ", ".join(also)
-        lines.append(f"{said(_TITLES['also'])}{names} (--list)")
+        lines.append(f"{spoken(_TITLES['also'])}{names} (--list)")
     if spec.listed_as is not None:
-        lines.append(f"{said(_TITLES['listed_as'])}{spec.listed_as}")
+        lines.append(f"{spoken(_TITLES['listed_as'])}{spec.listed_as}")
     if spec.restated_since > 1:
-        lines.append(f"{said(_TITLES['restated'])}{spec.restated_since}")
+        lines.append(f"{spoken(_TITLES['restated'])}{spec.restated_since}")
     for key, rows in _sections(spec, history).items():
-        lines += _section(said(_TITLES[key]), [(name, said(words)) for name, words in rows])
+        lines += _section(spoken(_TITLES[key]), [(name, spoken(words)) for name, words in rows])
     if spec.unpublished is not None:
         text = Words(spec.unpublished.en, spec.unpublished.zh)
-        lines += ["", said(_TITLES["unpublished"]), *_paragraph(said(text))]
+        lines += ["", spoken(_TITLES["unpublished"]), *_paragraph(spoken(text))]
     if spec.notes is not None:
         notes = Words(spec.notes.en, spec.notes.zh or spec.notes.en)
-        lines += ["", said(_TITLES["notes"]), *_paragraph(said(notes))]
+        lines += ["", spoken(_TITLES["notes"]), *_paragraph(spoken(notes))]
     return lines
 
 
 def operator_json(spec: OpSpec, history: SchemaHistory) -> dict[str, object]:
-    """Everything about an operator as JSON values, in both languages."""
     versions = history_json(spec, history)
     return {**spec_json(spec), **({"versions": versions} if versions else {})}
 

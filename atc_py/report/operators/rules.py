@@ -17,7 +17,6 @@ _NOTHING: tuple[object, ...] = (None, (), [], {})
 
 
 def operand_words(spec: OpSpec, operand: OperandSpec) -> Text:
-    """Everything about an input or output but its name."""
     dtypes = spec.dtypes_of(operand)
     if operand.same_as is not None:
         text = Text("dtype of {same_as}", same_as=operand.same_as)
@@ -38,7 +37,6 @@ def operand_words(spec: OpSpec, operand: OperandSpec) -> Text:
 
 
 def attribute_words(row: AttributeSpec) -> Text:
-    """Everything about an attribute but its name."""
     facts = [verbatim(row.type.value)]
     if row.listed_as is not None:
         facts.append(Text("listed as {listed_as}", listed_as=row.listed_as))
@@ -53,7 +51,6 @@ def attribute_words(row: AttributeSpec) -> Text:
 
 
 def rule_words(spec: OpSpec, rule: Rule) -> Text:
-    """A rule as a sentence, with its conditions, what follows otherwise, and its place."""
     text = sentence(spec, rule)
     if rule.when is not None:
         text = with_condition(text, when_words(rule.when))

@@ -47,7 +47,6 @@ _WORTH = 0.05
 def actions_json(
     done: ModelSummary, check: dict[str, Any] | None, wins: Sequence[Win], *, is_sound: bool
 ) -> list[dict[str, object]]:
-    """The next steps, the most urgent first."""
     found = [
         *_refused(done, check),
         *_on_a_board(done),

@@ -55,7 +55,6 @@ def roofs_of(soc: Soc) -> dict[str, float]:
 
 
 def time_json(done: Profile) -> dict[str, object]:
-    """The estimates as the page shows them."""
     tables = [] if done.calibration is None else calibration_tables(done.calibration)
     return {
         "pipes": list(PIPES),
@@ -167,7 +166,6 @@ def summary_document(
 
 
 def _document(done: ModelSummary, checks: BothChecks | None, at: int) -> dict[str, object]:
-    """The document of one model, made while this process speaks English."""
     check = None if checks is None else check_json(checks, at)
     wins, state = _wins(done), _state(done, check)
     return {

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import msgspec
-
 from atc_py.report.check.document import CheckDocument, CheckedModel, Found
 from atc_py.report.check.open_dims import hint_text
 from atc_py.report.check.words import (
@@ -40,28 +38,20 @@ class BothChecks:
 
 
 def check_json(checks: BothChecks, at: int) -> dict[str, object]:
-    """The check of the model at a position."""
     english, chinese = checks.documents
     first, second = checks.models(at)
     return {
         "verdict": first.verdict,
-        "headline": both(
-            verdict_text(first, "en", english.cann), verdict_text(second, "zh", chinese.cann)
-        ),
+        "headline": in_both(verdict_text(first, english.cann)),
         "list": name_text(english.operator_list),
         "cann": english.cann,
-        "lists": both(lists_text(english, first, "en"), lists_text(chinese, second, "zh")),
+        "lists": in_both(lists_text(english, first)),
         "soc_note": both(english.soc_note, chinese.soc_note),
-        "baseline": both(
-            *(
-                baseline_text(msgspec.structs.replace(document, baseline=checks.known.baseline))
-                for document in checks.documents
-            )
-        ),
+        "baseline": in_both(baseline_text(checks.known.baseline)),
         "levels": {each.value: in_both(words) for each, words in LEVELS.items()},
         "counts": dict(first.counts),
         "node_counts": dict(first.node_counts),
-        "hint": both(hint_text(first, "en"), hint_text(second, "zh")) if first.shape_hint else "",
+        "hint": in_both(hint_text(first)) if first.shape_hint else "",
         "shape_option": name_text(shape_option(first.shape_hint)) if first.shape_hint else "",
         "shape_fits": first.shape_hint_fits,
         "fix": "" if first.fix is None else name_text(first.fix.command),
@@ -108,7 +98,7 @@ def _finding(english: Found, chinese: Found, *, known: bool) -> dict[str, object
         "scope": name_text(english.scope),
         "message": pair(lambda each: each.message),
         "help": pair(lambda each: each.help),
-        "observed": both(observed_text(english, "en"), observed_text(chinese, "zh")),
+        "observed": both(observed_text(english), observed_text(chinese).zh),
         "when": pair(lambda each: each.when),
     }
     extras = {

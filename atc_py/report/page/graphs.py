@@ -123,7 +123,6 @@ def _tensor(description: OmModel, at: int) -> list[object]:
 
 
 def _storage(tensor: OmTensor) -> str:
-    """Storage of a value; empty for row by row."""
     found = tensor.storage
     if found is None:
         return ""

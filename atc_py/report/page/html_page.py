@@ -47,7 +47,6 @@ def summary_html(done: ModelSummary, language: str = "en") -> str:
 
 
 def summaries_html(model_summaries: Sequence[ModelSummary], language: str = "en") -> str:
-    """The page about one model, or about its gears."""
     return document_html([_document(model_summary) for model_summary in model_summaries], language)
 
 
@@ -59,7 +58,6 @@ def _document(done: ModelSummary) -> dict[str, object]:
 
 
 def document_html(models: Sequence[Mapping[str, object]], language: str = "en") -> str:
-    """The page about models whose documents are given."""
     folder = templates_dir() / "report" / "overview"
     script = page_script(folder / name for name in SCRIPTS)
     library = script_part(folder / "vendor" / "dagre.min.js")

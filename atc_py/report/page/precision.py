@@ -63,7 +63,6 @@ def _number(value: float) -> object:
 
 
 def precision_json(done: LayerComparison) -> dict[str, object]:
-    """The comparison as the page shows it."""
     return {
         "soc": done.soc,
         "mode": done.precision_mode,

@@ -7,7 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound
+from jinja2 import (
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    TemplateError,
+    TemplateNotFound,
+    pass_context,
+)
 from markupsafe import Markup
 
 from atc_py.diag import BAD_TEMPLATE, Place
@@ -17,7 +24,8 @@ from atc_py.text import LANGUAGES, Text
 from atc_py.text.language import language, speaking, spoken
 
 
-def _said(text: object, **values: object) -> str:
+@pass_context  # without it, templates keep constants in the language of their first rendering
+def _said(_context: object, text: object, **values: object) -> str:
     words = text if isinstance(text, str) else str(text)
     return spoken(Text(words).with_values(**values) if values else words)
 
@@ -26,9 +34,6 @@ def render_page(name: str, scripts: Sequence[str], *, base: str = "", **context:
     """Render `templates/report/<name>.html.j2` with `<name>.css`, after that of `base`, as `style`.
 
     The template has `scripts`, and as `policy` what a browser may load.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where the template is missing or does not render.
     """
     with _refused_templates(name):
         styles = [
@@ -55,9 +60,6 @@ def plain_page(name: str, context: Callable[[], Mapping[str, Any]]) -> str:
     style that plain pages share.
 
     `context` makes what the template shows, in the language of the commands.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where the template is missing or does not render.
     """
     folder = templates_dir() / "report"
     other = next(each for each in LANGUAGES if each != language())
@@ -102,7 +104,6 @@ def _environment() -> Environment:
 
 @contextmanager
 def _refused_templates(name: str) -> Iterator[None]:
-    """Refuse templates that are missing or damaged."""
     folder, template = templates_dir() / "report", f"{name}.html.j2"
     try:
         yield
@@ -124,12 +125,10 @@ def embedded_json(text: str) -> Markup:
 
 
 def page_script(paths: Iterable[Path]) -> str:
-    """Files of a page's script as one script with names of its own."""
     return f'(() => {{\n"use strict";\n{"".join(map(script_part, paths))}}})();\n'
 
 
 def script_part(path: Path) -> str:
-    """The text of a part of a page's script."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:

@@ -24,7 +24,6 @@ class FailingOutput(NamedTuple):
 
 
 def is_refused(done: ModelSummary) -> bool:
-    """True if the model does not compile."""
     broken = done.check is not None and done.check.standing is Standing.ERROR
     return done.compiled is None and (broken or bool(done.refusals))
 
@@ -72,7 +71,6 @@ def _error(compared: LayerComparison, output: FailingOutput) -> float:
 
 
 def outputs_json(done: ModelSummary) -> dict[str, object] | None:
-    """Failing outputs, for the page; None where nothing was compared."""
     compared = done.comparison
     if compared is None:
         return None
@@ -109,7 +107,6 @@ def left_out(count: int, shown: int) -> Text:
 
 
 def verdict_line(done: ModelSummary) -> Text:
-    """A line that says whether it compiles, and which outputs fail."""
     gear = Text(" (gear {gear})", gear=done.gear) if done.gear else Text("")
     head = verbatim(done.model.name) + gear + COLON
     compared = done.comparison

@@ -18,17 +18,14 @@ def name_text(text: str) -> str:
 
 
 def both(english: str, chinese: str) -> Both:
-    """A sentence in both languages."""
     return [name_text(english), name_text(chinese)]
 
 
 def same(text: str) -> Both:
-    """A text that is the same in both."""
     return both(text, text)
 
 
 def in_both(text: str) -> Both:
-    """A text of atc-py in both languages."""
     return both(text, in_language(text, "zh"))
 
 
@@ -45,7 +42,6 @@ def table_json(table: Table, names: Collection[int] = ()) -> dict[str, object]:
 
 
 def diagnostic_json(diagnostic: Diagnostic) -> dict[str, object]:
-    """A diagnostic: code, sentence, place, hint."""
     return {
         "code": diagnostic.code.id,
         "name": diagnostic.code.name,

@@ -8,7 +8,7 @@ from typing import Any
 from atc_py.cost.network import evidence_text
 from atc_py.diag import Diagnostic
 from atc_py.report.model.semantics import newer_texts
-from atc_py.report.tables import Table, first_names, format_time, plain_lines, visible
+from atc_py.report.tables import Table, block_lines, first_names, format_time, visible
 from atc_py.results.layer_comparison import least_text
 from atc_py.results.plan import DtypePlan, PlanPoint
 from atc_py.target import SocFamily, find_soc
@@ -26,7 +26,7 @@ def render_plan(name: str, plan: DtypePlan, findings: Iterable[Diagnostic] = ())
         return json.dumps(document, indent=2, allow_nan=False) + "\n"
     if name == "html":
         return plan_html(plan)
-    return "\n".join(plan_lines(plan)) + "\n"
+    return "\n".join(block_lines(plan_blocks(plan, whole=True))) + "\n"
 
 
 _FEW, _AROUND = 8, 3
@@ -34,14 +34,6 @@ _LEAST, _TENTH = 0.001, 0.1
 _FIGURES = (
     "time>", "cosine>", "SNR dB>", "top-1>", "of the allowed error>", "casts>", "target",
 )  # fmt: skip
-
-
-def plan_lines(plan: DtypePlan) -> list[str]:
-    """The whole report in plain text."""
-    lines: list[str] = []
-    for block in plan_blocks(plan, whole=True):
-        lines += [block] if isinstance(block, str) else plain_lines(block)
-    return lines
 
 
 def plan_blocks(plan: DtypePlan, *, whole: bool) -> list[str | Table]:
@@ -54,13 +46,11 @@ def plan_blocks(plan: DtypePlan, *, whole: bool) -> list[str | Table]:
 
 
 def head_lines(plan: DtypePlan) -> list[str]:
-    """The lines of the verdict, the first with the model."""
     verdict, *others = verdict_lines(plan)
     return [Text("{model}: {verdict}", model=str(plan.model), verdict=verdict), *others]
 
 
 def verdict_lines(plan: DtypePlan) -> list[str]:
-    """The first lines: what the plan is, what it saves, how thorough the search was."""
     target = ", ".join(f"{name} >= {least_text(least)}" for name, least in plan.target.items())
     if plan.reached:
         head = Text(
@@ -271,7 +261,6 @@ WIDTH, HEIGHT = 480.0, 200.0
 
 
 def plan_html(plan: DtypePlan) -> str:
-    """The page: verdict, the curve of error against time, what is compared, lines."""
     from atc_py.report.page.rendering import plain_page  # jinja2 takes long to import
 
     marks, axes = _curve_marks(plan)

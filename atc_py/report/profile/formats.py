@@ -185,7 +185,6 @@ def _text(done: Profile) -> str:
 def profile_html(
     done: Profile, file_graph: FileGraph | None = None, compiled: CompiledModel | None = None
 ) -> str:
-    """The page, with the graphs of the file and of the model on the first SoC that takes it."""
     from atc_py.report.page.html_page import summary_html  # jinja2 takes long to import
 
     return summary_html(

@@ -127,7 +127,6 @@ def _batch_remark(gear: GearCost, best: GearCost) -> str:
 
 
 def comparison_table(done: Profile) -> Table:
-    """SoCs side by side."""
     rows: list[tuple[str, ...]] = []
     for soc in done.socs:
         cost = soc.cost
@@ -249,7 +248,6 @@ def _short_name(text: str) -> str:
 
 
 def calibration_tables(done: Calibration) -> list[Table]:
-    """The refitted factors, and how well they fit."""
     factors = done.fit.factors
     rows = (
         *(

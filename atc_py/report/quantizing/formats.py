@@ -30,7 +30,6 @@ _CURVE_WIDTH, _CURVE_HEIGHT = 720.0, 200.0
 
 
 def quantization_html(done: FloatQuantization) -> str:
-    """The page: sizes and times, outputs, the curve to the target, layers, histograms."""
     proof = done.proof
     searched = None if proof is None else proof.fall_back
     costs = {} if proof is None else {layer.name: layer for layer in proof.layers}
@@ -64,7 +63,6 @@ def quantization_html(done: FloatQuantization) -> str:
 
 
 def _outputs(done: FloatQuantization) -> list[Table]:
-    """Errors of the outputs, and what the search for a target found."""
     if done.proof is None:
         return []
     searched = done.proof.fall_back
@@ -144,11 +142,7 @@ ENDINGS = (".txt", ".json", ".html")
 
 
 def check_ending(path: Path) -> None:
-    """Refuse a file whose ending says no format.
-
-    Raises:
-        AtcError: BAD_OPTION.
-    """
+    """Refuse a file whose ending says no format."""
     if path.suffix.lower() not in ENDINGS:
         raise BAD_OPTION.error(
             Text("--report {path} does not show its format", path=path),

@@ -40,7 +40,6 @@ _HEADINGS = (
 
 
 def float_quantization_tables(done: FloatQuantization) -> list[Table]:
-    """The tables that `quantize` prints for a float model."""
     layers = [layer for layer in done.layers if layer.scale is not None]
     rows = (
         ("samples", str(done.samples)),
@@ -86,7 +85,6 @@ _OUTCOMES = {Outcome.FLOAT: "in floats", Outcome.KEPT: "unchanged"}
 
 
 def quantization_tables(done: Quantization) -> list[Table]:
-    """The tables that `quantize` prints."""
     before, after = format_bytes(done.bytes_before), format_bytes(done.bytes_after)
     rows = [
         ("layers on int8", share_text(done.integer_layers, done.layers)),
@@ -164,7 +162,6 @@ _ENGINES = {"ort": "onnxruntime", "sim": Text("the simulator")}
 
 
 def summary_line(done: FloatQuantization) -> Text:
-    """The result in one line: layers, error of the outputs, size and time."""
     first = done.written[0]
     parts: list[str] = [
         Text(
@@ -203,7 +200,6 @@ def summary_line(done: FloatQuantization) -> Text:
 
 
 def proof_tables(done: FloatQuantization) -> list[Table]:
-    """The tables on errors, the target, sizes and times; none where nothing was measured."""
     if done.proof is None:
         return []
     tables = [layers_table(done), outputs_table(done.proof, done.executor)]
@@ -213,7 +209,6 @@ def proof_tables(done: FloatQuantization) -> list[Table]:
 
 
 def layers_table(done: FloatQuantization) -> Table:
-    """The table of the layers; the last column is for the layer alone on int8."""
     costs = {} if done.proof is None else {layer.name: layer for layer in done.proof.layers}
     rows = []
     for layer in done.layers:
@@ -256,7 +251,6 @@ _STEPS = {
 
 
 def gain_tables(done: FloatQuantization) -> list[Table]:
-    """Gains of steps at the outputs, gains of layers, and the ranges tried."""
     steps = tuple(
         (
             _STEPS.get(step.name, step.name),
@@ -350,7 +344,6 @@ _SHOWN = 3
 
 
 def gains_rows(done: FloatQuantization) -> list[tuple[str, str]]:
-    """Sizes of files and estimated times, as names and texts."""
     before = format_bytes(done.written[0].bytes_before) if done.written else ""
     rows = [("float model", before)]
     rows += [

@@ -33,7 +33,6 @@ class ReasonCount(Result, frozen=True):
 
 
 def reason_counts(rows: Sequence[SweepRow]) -> list[ReasonCount]:
-    """The codes with the rows that have them, most frequent first."""
     having: dict[str, list[SweepRow]] = {}
     first: dict[str, SweepRow] = {}
     for row in rows:

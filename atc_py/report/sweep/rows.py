@@ -31,7 +31,6 @@ def worst_output(row: SweepRow) -> str | None:
 
 
 def row_cells(row: SweepRow) -> dict[str, str | bool | int | float | None]:
-    """The values of a row by column."""
     combination = row.combination
     return {
         "model": combination.model,
@@ -102,11 +101,7 @@ def _cell(value: object) -> str:
 
 
 def require_pyarrow() -> None:
-    """Refuse to begin without the library.
-
-    Raises:
-        AtcError: NO_PYARROW.
-    """
+    """Refuse to begin without the library."""
     try:
         import pyarrow as pa
     except ImportError:

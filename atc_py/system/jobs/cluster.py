@@ -41,11 +41,7 @@ _GATHERING = 10.0
 
 
 def open_cluster(address: str, memory: int | None) -> TaskExecutor:
-    """The executor of a cluster, whose workers have this version of atc-py.
-
-    Raises:
-        AtcError: NO_DISTRIBUTED, CLUSTER_FAILED, WORKER_VERSION.
-    """
+    """The executor of a cluster, whose workers have this version of atc-py."""
     try:
         from distributed import Client
     except ImportError:
@@ -147,7 +143,6 @@ class _Cluster(TaskExecutor):
             super()._abandon(futures)
 
     def _answer(self, future: Future[TaskAnswer]) -> TaskAnswer:
-        """The answer of a task."""
         from distributed import KilledWorker
 
         try:
@@ -185,7 +180,6 @@ _ALL: list[Lane] = []
 
 
 def _run(call: bytes, limits: TaskLimits, version: str) -> TaskAnswer:
-    """Run a task in a process of this worker's thread."""
     if version != __version__:
         raise _other_version({_here(): __version__}, version)
     lane = getattr(_LANES, "lane", None)

@@ -62,7 +62,6 @@ class ProcessExecutor(TaskExecutor):
             self._free.put(lane)
 
     def close(self) -> None:
-        """Kill the processes and wait for the threads."""
         for lane in self._lanes:
             lane.stop()
         self._threads.shutdown(wait=True, cancel_futures=True)

@@ -73,7 +73,6 @@ class TaskOutcome(Generic[T, R]):
 
 
 def failure_of(error: BaseException) -> TaskFailure:
-    """The failure of a task that raised an error."""
     if isinstance(error, AtcError):
         first = error.diagnostics[0]
         memory = first.code is MEMORY_LIMIT
@@ -115,7 +114,6 @@ class Lane:
 
     @property
     def closed(self) -> bool:
-        """True if it was stopped."""
         return self._worker.closed
 
     def run(self, call: bytes, memory: int, limits: TaskLimits) -> TaskAnswer:
@@ -182,7 +180,6 @@ def called(function: Callable[[Any], Any], task: object, memory: int) -> TaskAns
 
 
 def serve_tasks() -> None:
-    """Do tasks, as a process of its own."""
     gc.set_threshold(200_000)  # as the command line: modules and graphs are no garbage
     leave_no_core()
     serve(_answers)

@@ -26,7 +26,6 @@ class FileBundle:
         return self.main.parent
 
     def names(self) -> tuple[str, ...]:
-        """The names of the files below the base."""
         return tuple(Path(os.path.relpath(path, self.base)).as_posix() for path in self.files)
 
 
@@ -42,11 +41,7 @@ def has_files(paths: list[tuple[str, int, int]]) -> bool:
 
 
 def store_files(digest: str, contents: dict[str, bytes]) -> None:
-    """Keep files that were sent, unless they are here already.
-
-    Raises:
-        AtcError: CANNOT_WRITE.
-    """
+    """Keep files that were sent, unless they are here already."""
     folder = cache_folder(_FOLDER)
     if folder is None:
         raise CANNOT_WRITE.error(
@@ -79,7 +74,6 @@ def sent_file(digest: str, path: str) -> str:
 
 
 def forget_files(digests: list[str]) -> None:
-    """Remove files that were sent."""
     folder = cache_folder(_FOLDER)
     for digest in digests if folder is not None else ():
         shutil.rmtree(folder / digest, ignore_errors=True)  # type: ignore[operator]  # as above

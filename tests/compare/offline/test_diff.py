@@ -219,7 +219,9 @@ def test_tables_and_page_show_the_score_and_every_kind(
     ):
         assert text in lines
     page = diff_html(found)
-    assert "Differences of two offline models" in page
+    shown, _, other = page.partition("<template")
+    assert "<h1>Differences of two offline models</h1>" in shown
+    assert "<h1>两个离线模型的差异</h1>" in other
     assert "real<b>" not in page
     assert json.dumps(found.as_json())
 
