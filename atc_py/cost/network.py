@@ -1,9 +1,9 @@
 """The cost of a whole model: its kernels one after another, and memory over time."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from atc_py.cost.estimate import Estimate, Fit, estimate, range_of
+from atc_py.cost.estimate import Estimate, Fit, estimate, range_of, times_of
 from atc_py.cost.factors import PIPES, evidence_of, expected_case
 from atc_py.cost.operation import LaunchGroup
 from atc_py.cost.reading import PlacedLaunch, launches_of, roots_of
@@ -112,7 +112,8 @@ class NetworkCost(Result, frozen=True):
     @property
     def time(self) -> TimeRange:
         """Time of a run: the sums of the kernels' ends, and what a run takes beside them."""
-        return _time([kernel.cost for kernel in self.kernels], self.soc, self.fit)
+        costs = [kernel.cost for kernel in self.kernels]
+        return _time(((c.low, c.expected, c.high) for c in costs), self.soc, self.fit)
 
     @property
     def run(self) -> float:
@@ -241,8 +242,9 @@ def network_time(model: OmModel) -> TimeRange:
 
 def launches_time(launches: Sequence[LaunchGroup], soc: Soc) -> TimeRange:
     """Estimate the time of a run of launches one after another."""
-    costs = {id(launch): estimate(launch, soc) for launch in launches}
-    return _time([costs[id(launch)] for launch in launches], soc, None)
+    known = {id(launch): launch for launch in launches}
+    times = {key: times_of(launch, soc) for key, launch in known.items()}
+    return _time([times[id(launch)] for launch in launches], soc, None)
 
 
 def _on_cores(
@@ -269,14 +271,12 @@ def _estimates(placed: Sequence[PlacedLaunch], soc: Soc, fit: Fit | None) -> lis
     return [costs[id(launch.launch)] for launch in placed]
 
 
-def _time(costs: Sequence[Estimate], soc: Soc, fit: Fit | None) -> TimeRange:
+def _time(times: Iterable[tuple[float, float, float]], soc: Soc, fit: Fit | None) -> TimeRange:
+    """The sums of times, low, expected and high, and what a run takes beside them."""
     run = expected_case(soc, None if fit is None else fit.factors).factors.run
     low, high = range_of(soc, fit)
-    return TimeRange(
-        sum(cost.low for cost in costs) + run * low,
-        sum(cost.expected for cost in costs) + run,
-        sum(cost.high for cost in costs) + run * high,
-    )
+    sums = [sum(side) for side in zip(*times, strict=True)] or [0.0] * 3
+    return TimeRange(sums[0] + run * low, sums[1] + run, sums[2] + run * high)
 
 
 def _kernel(
