@@ -5,6 +5,7 @@ folder upward. Each table is named after a command and holds values for its opti
 and environment variables come before it.
 """
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ from atc_py.text import Text
 _OWN, _SHARED = "atc-py.toml", "pyproject.toml"
 _TABLE = "atc-py"
 _MOST_BYTES = 1 << 20
+_SAID = r"""^\s*(\[\s*)*["']?tool["']?\s*(=|\]|\.\s*["']?atc-py)"""
+"""What a line of a shared file with the table begins with: the file is not parsed for a mere name."""
 
 UNCONFIGURED = {"atc", "completion", "config", "explain"}
 """Commands that no table configures: `atc` takes atc's command line as it is."""
@@ -110,7 +113,7 @@ def _tables(path: Path, *, shared: bool) -> Mapping[str, Any] | None:
         if shared:  # another tool's file; nothing in it is known to be for atc-py
             return None
         raise
-    if shared and _TABLE not in text:
+    if shared and (_TABLE not in text or not re.search(_SAID, text, re.MULTILINE)):
         return None
     document = _parsed(path, text)
     if not shared:

@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 
+from atc_py.system.late_modules import load_late
+
 _NEW_OBJECTS = 200_000
 """Objects that are made before Python looks for cycles among them; its own choice is 700.
 
@@ -23,6 +25,7 @@ def main() -> None:
     gc.set_threshold(_NEW_OBJECTS)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    load_late()
     ended: list[int] = []
     atexit.register(_end_at_once, ended)  # the first one that is registered is called last
     from atc_py.cli.main import main as command

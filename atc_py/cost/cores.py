@@ -115,7 +115,8 @@ def elapsed(pipes: Pipes, case: Case) -> float:
     """Seconds until all pipes are done: the longest, and a share of the others."""
     if case.ideal:
         return pipes.least
-    return pipes.longest + case.serial * (pipes.total - pipes.longest)
+    longest = pipes.longest
+    return longest + case.serial * (pipes.total - longest)
 
 
 def _least(launch: LaunchGroup, soc: Soc, memory: Memory) -> Busy:

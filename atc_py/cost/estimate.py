@@ -8,7 +8,7 @@ import msgspec
 from atc_py.cost.cores import elapsed, pipes_of, vector_cores
 from atc_py.cost.factors import BOUND, Case, Factors, Pipes, evidence_of, expected_case
 from atc_py.cost.operation import KernelEngine, LaunchGroup
-from atc_py.cost.work import head_product, memory_of, work_of, work_on
+from atc_py.cost.work import Memory, head_product, memory_of, work_of, work_on
 from atc_py.target import Soc
 
 _GUESSED = 0.2
@@ -78,16 +78,31 @@ class Estimate(msgspec.Struct, frozen=True):
         return self.limiter in {"cube", "vector", "aicpu"}
 
 
-@lru_cache(maxsize=8192)
-def estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None = None) -> Estimate:
-    expected = expected_case(soc, None if fit is None else fit.factors)
-    likely, pipes = timed_pipes(launch, soc, expected)
+def times_of(launch: LaunchGroup, soc: Soc) -> tuple[float, float, float]:
+    """`low`, `expected` and `high` of `estimate`, without all else that it takes time to say."""
+    expected = expected_case(soc)
+    memory = memory_of(launch, soc, expected)
+    return _range(launch, soc, None, timed_pipes(launch, soc, expected, memory)[0])[0]
+
+
+def _range(
+    launch: LaunchGroup, soc: Soc, fit: Fit | None, likely: float
+) -> tuple[tuple[float, float, float], float]:
+    """The range of time around a likely one, and the limit that no time is below."""
     limit = _physical_limit(launch, soc)
     low, high = range_of(soc, fit)
     if launch.engine is KernelEngine.AICPU:
         low, high = _GUESSED, 1 / _GUESSED
     likely = max(likely, limit)
+    return (max(likely * low, limit), likely, likely * high), limit
+
+
+@lru_cache(maxsize=8192)
+def estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None = None) -> Estimate:
+    expected = expected_case(soc, None if fit is None else fit.factors)
     memory = memory_of(launch, soc, expected)
+    likely, pipes = timed_pipes(launch, soc, expected, memory)
+    (low, likely, high), limit = _range(launch, soc, fit, likely)
     factors = expected.factors
     overhead, bound, cores = factors.aicpu_launch, "aicpu", 0
     if launch.engine is KernelEngine.AICORE:
@@ -96,7 +111,7 @@ def estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None = None) -> Estimate:
     products = (work_of(operation).product for operation in launch.operations)
     passes = (work_on(operation, soc).passes for operation in launch.operations)
     return Estimate(
-        low=max(likely * low, limit), expected=likely, high=likely * high, pipes=pipes, overhead=overhead, bound=bound,
+        low=low, expected=likely, high=high, pipes=pipes, overhead=overhead, bound=bound,
         cores=cores, macs=sum(product.macs for product in products if product is not None),
         vector_elements=sum(each.elements for each in passes if each is not None),
         read=memory.read, written=memory.written,
@@ -112,11 +127,10 @@ def range_of(soc: Soc, fit: Fit | None = None) -> tuple[float, float]:
     return evidence.low, evidence.high
 
 
-def timed_pipes(launch: LaunchGroup, soc: Soc, case: Case) -> tuple[float, Pipes]:
+def timed_pipes(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> tuple[float, Pipes]:
     """The time of a kernel in one case, with its launch, and that of its pipes."""
     if launch.engine is KernelEngine.AICPU:
-        return _aicpu_seconds(launch, soc, case), Pipes()
-    memory = memory_of(launch, soc, case)
+        return _aicpu_seconds(launch, soc, case, memory), Pipes()
     pipes = pipes_of(launch, soc, case, memory)
     overhead = case.factors.launch + waiting(launch, soc, case.factors)
     return overhead + elapsed(pipes, case), pipes
@@ -139,7 +153,7 @@ def _physical_limit(launch: LaunchGroup, soc: Soc) -> float:
     return pipes_of(launch, soc, BOUND, memory).least
 
 
-def _aicpu_seconds(launch: LaunchGroup, soc: Soc, case: Case) -> float:
+def _aicpu_seconds(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> float:
     """Seconds for elements and multiplications in turn, on one core or ideally on all."""
     count = 0.0
     for operation in launch.operations:
@@ -147,7 +161,6 @@ def _aicpu_seconds(launch: LaunchGroup, soc: Soc, case: Case) -> float:
         count += max((tensor.elements for tensor in operation.tensors), default=0)
         count += work.product.macs if work.product is not None else 0
     cores = max(1, soc.aicpus) if case.ideal else 1
-    memory = memory_of(launch, soc, case)
     busy = count / (case.factors.aicpu * cores)
     moved = memory.gm_read + memory.gm_write
     return case.factors.aicpu_launch + max(busy, moved / case.factors.bandwidth)

@@ -1,9 +1,9 @@
 """The cost of a whole model: its kernels one after another, and memory over time."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from atc_py.cost.estimate import Estimate, Fit, estimate, range_of
+from atc_py.cost.estimate import Estimate, Fit, estimate, range_of, times_of
 from atc_py.cost.factors import PIPES, evidence_of, expected_case
 from atc_py.cost.reading import PlacedLaunch, launches_of, roots_of
 from atc_py.ir import size_in_arena
@@ -111,7 +111,8 @@ class NetworkCost(Result, frozen=True):
     @property
     def time(self) -> TimeRange:
         """Time of a run: the sums of the kernels' ends, and what a run takes beside them."""
-        return _time([kernel.cost for kernel in self.kernels], self.soc, self.fit)
+        costs = [kernel.cost for kernel in self.kernels]
+        return _time(((c.low, c.expected, c.high) for c in costs), self.soc, self.fit)
 
     @property
     def run(self) -> float:
@@ -231,8 +232,10 @@ def evidence_text(soc: Soc, fit: Fit | None = None) -> Text:
 
 def network_time(model: OmModel) -> TimeRange:
     """Estimate the time of a run on the model's own SoC, and nothing else of it."""
-    soc = find_soc(model.soc)
-    return _time(_estimates(launches_of(model), soc, None), soc, None)
+    soc, placed = find_soc(model.soc), launches_of(model)
+    known = {id(launch.launch): launch.launch for launch in placed}
+    times = {key: times_of(launch, soc) for key, launch in known.items()}
+    return _time((times[id(launch.launch)] for launch in placed), soc, None)
 
 
 def _on_cores(
@@ -259,14 +262,12 @@ def _estimates(placed: Sequence[PlacedLaunch], soc: Soc, fit: Fit | None) -> lis
     return [costs[id(launch.launch)] for launch in placed]
 
 
-def _time(costs: Sequence[Estimate], soc: Soc, fit: Fit | None) -> TimeRange:
+def _time(times: Iterable[tuple[float, float, float]], soc: Soc, fit: Fit | None) -> TimeRange:
+    """The sums of times, low, expected and high, and what a run takes beside them."""
     run = expected_case(soc, None if fit is None else fit.factors).factors.run
     low, high = range_of(soc, fit)
-    return TimeRange(
-        sum(cost.low for cost in costs) + run * low,
-        sum(cost.expected for cost in costs) + run,
-        sum(cost.high for cost in costs) + run * high,
-    )
+    sums = [sum(side) for side in zip(*times, strict=True)] or [0.0] * 3
+    return TimeRange(sums[0] + run * low, sums[1] + run, sums[2] + run * high)
 
 
 def _kernel(

@@ -6,7 +6,6 @@ as a handful. CANN does not publish them; the least is one, whatever the operato
 """
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from math import expm1, prod
 
 import msgspec
@@ -102,9 +101,15 @@ class Work(msgspec.Struct, frozen=True):
     passes: Passes | None = None
 
 
-@lru_cache(maxsize=4096)
 def work_of(operation: Operation) -> Work:
     """The work of an operator, from its row's family, its types and attributes."""
+    known: Work | None = vars(operation).get("work")  # which takes less time than its hash
+    if known is None:
+        known = vars(operation)["work"] = _work_of(operation)
+    return known
+
+
+def _work_of(operation: Operation) -> Work:
     row = operation.row
     product = _PRODUCTS.get(row.family)
     if product is not None and operation.outputs:

@@ -28,7 +28,8 @@ made = {
     for each in vars(module).values()
     if isinstance(each, type) and "__dataclass_fields__" in vars(each)
 }
-print("\\n" + json.dumps([sorted(sys.modules), looks() - before, len(made)]))
+loaded = [name for name, each in sys.modules.items() if type(each).__name__ != "_LateModule"]
+print("\\n" + json.dumps([sorted(loaded), looks() - before, len(made)]))
 """
 
 
@@ -121,8 +122,8 @@ def test_error_after_the_command_ends_as_python_ends() -> None:
 
 def test_help_loads_little() -> None:
     modules, ours = counts_of(["--help"])
-    assert modules <= 185
-    assert ours <= 12
+    assert modules <= 180
+    assert ours <= 13
 
 
 def test_launcher_of_a_program_loads_no_numpy() -> None:
@@ -132,7 +133,7 @@ def test_launcher_of_a_program_loads_no_numpy() -> None:
 def test_check_loads_what_a_small_model_needs(small_model: Path) -> None:
     modules, ours = counts_of(["check", str(small_model)])
     assert modules <= 640
-    assert ours <= 252
+    assert ours <= 253
 
 
 def test_fix_of_nothing_neither_writes_nor_runs(small_model: Path) -> None:
@@ -155,8 +156,8 @@ def test_fix_of_nothing_neither_writes_nor_runs(small_model: Path) -> None:
 
 def test_convert_loads_what_a_small_model_needs(small_model: Path, tmp_path: Path) -> None:
     modules, ours = counts_of(["convert", str(small_model), "-o", str(tmp_path / "small.om")])
-    assert modules <= 720
-    assert ours <= 288
+    assert modules <= 700
+    assert ours <= 289
 
 
 def test_convert_loads_what_one_node_needs(tmp_path: Path) -> None:
@@ -167,7 +168,7 @@ def test_convert_loads_what_one_node_needs(tmp_path: Path) -> None:
     path = tmp_path / "relu.onnx"
     path.write_bytes(model.SerializeToString())
     _, ours = counts_of(["convert", str(path), "-o", str(tmp_path / "relu.om")])
-    assert ours <= 250
+    assert ours <= 251
 
 
 @pytest.mark.parametrize(("command", "most"), [("--help", 9), ("check", 8), ("convert", 9)])

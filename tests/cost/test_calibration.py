@@ -16,6 +16,7 @@ from atc_py.cost.estimate import estimate, timed_pipes
 from atc_py.cost.factors import EXPECTED, Factors
 from atc_py.cost.measurements import LeftOut, Measurement, read_measurements
 from atc_py.cost.operation import Source, Tensor
+from atc_py.cost.work import memory_of
 from atc_py.diag import AtcError
 from atc_py.package.reader import OfflineModel
 from atc_py.pipeline.convert import convert
@@ -46,7 +47,7 @@ def measured(factors: Factors, noise: float = 0.0) -> list[Measurement]:
     return [
         Measurement(
             each.operations[0].row.name, "", "float16",
-            timed_pipes(each, SOC, case)[0] * chance.lognormvariate(0, noise), each, line,
+            timed_pipes(each, SOC, case, memory_of(each, SOC, case))[0] * chance.lognormvariate(0, noise), each, line,
         )
         for line, each in enumerate(launches)
     ]  # fmt: skip
@@ -76,7 +77,7 @@ def test_steps_of_a_layer_wait_for_each_other_in_a_fit_too() -> None:
     inputs = [Tensor(shape, DType.FLOAT16) for shape in shapes]
     out = Tensor((64, 1, 256), DType.FLOAT16)
     layer = kernel([operation("DynamicRNN", inputs, out)], weights=2)
-    seconds = timed_pipes(layer, SOC, EXPECTED)[0]
+    seconds = timed_pipes(layer, SOC, EXPECTED, memory_of(layer, SOC, EXPECTED))[0]
     done = calibrate({"": [Measurement("DynamicRNN", "", "float16", seconds, layer, 1)]}, SOC)
     assert done.before == pytest.approx(0, abs=1e-9)
 

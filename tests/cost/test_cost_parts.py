@@ -29,7 +29,10 @@ def test_ai_cpu_works_on_all_its_cores_at_best_and_on_one_as_expected() -> None:
     x = Tensor((1000, 1000), F16)
     launch = kernel([operation("Relu", [x], x)], engine=KernelEngine.AICPU)
     for case, share in ((BOUND, 4), (EXPECTED, 1)):
-        one, four = (timed_pipes(launch, replace(P3, aicpus=count), case)[0] for count in (1, 4))
+        one, four = (
+            timed_pipes(launch, soc, case, memory_of(launch, soc, case))[0]
+            for soc in (replace(P3, aicpus=1), replace(P3, aicpus=4))
+        )
         start = case.factors.aicpu_launch
         assert one - start == pytest.approx(1e6 / case.factors.aicpu)
         assert four - start == pytest.approx((one - start) / share)

@@ -1,0 +1,92 @@
+"""Modules of other packages that commands import and hardly use: each is loaded at its first use.
+
+Importing all of them takes a tenth of the time of a small command. What imports them does so as a
+whole (`import tempfile`); names that are imported one by one are listed with what stands for them.
+"""
+
+from __future__ import annotations
+
+import sys
+import typing
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from threading import RLock
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader, MetaPathFinder
+else:
+    Loader = MetaPathFinder = object
+
+_TYPES = ("get_type_hints", "NotRequired", "Required", "Self", "Unpack")
+
+_LATE: dict[str, dict[str, Any]] = {
+    "google.protobuf.internal.python_message": {},  # messages where there are none in C
+    "ipaddress": {},
+    "msgspec.inspect": {},
+    "ntpath": {},
+    "numpy._core._add_newdocs": {},
+    "numpy._core._add_newdocs_scalars": {},
+    "numpy._core._internal": {},
+    "numpy._typing": {"NDArray": list},  # for annotations, which are evaluated
+    "numpy.typing": {"NDArray": list, "DTypeLike": object, "ArrayLike": object},
+    "tempfile": {},
+    "textwrap": {},
+    "tokenize": {},
+}
+if all(hasattr(typing, name) for name in _TYPES):  # Python 3.11
+    _LATE["typing_extensions"] = {name: getattr(typing, name) for name in _TYPES}
+
+
+class _LateModule(ModuleType):
+    """A module without its contents until an attribute is wanted that it lacks."""
+
+    def __getattr__(self, name: str) -> Any:
+        loader = self.__spec__ and self.__spec__.loader
+        if isinstance(loader, _LateLoader) and (name == "__all__" or not name.startswith("__")):
+            loader.fill(self)
+        return ModuleType.__getattribute__(self, name)
+
+
+class _LateLoader(Loader):
+    """Makes a module at once, and fills it later."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+        self._lock = RLock()
+        self._begun = False
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _LateModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module).update(_LATE[module.__name__])
+
+    def fill(self, module: ModuleType) -> None:
+        """Load the module, unless another thread has by then, or this one is at it."""
+        with self._lock:
+            if self._begun:
+                return
+            self._begun = True
+            self._loader.exec_module(module)
+            if module.__spec__ is not None:
+                module.__spec__.loader = module.__loader__ = self._loader
+            module.__class__ = ModuleType
+
+
+class _LateFinder(MetaPathFinder):
+    """Finds the modules of the list."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path) if name in _LATE else None
+        if spec is not None and spec.loader is not None:
+            spec.loader = _LateLoader(spec.loader)
+        return spec
+
+
+def load_late() -> None:
+    """Have this process load the modules late, unless it has loaded them; for commands."""
+    sys.meta_path.insert(0, _LateFinder())

@@ -1,0 +1,61 @@
+"""Modules that are loaded at their first use, in processes of their own: this one has loaded them."""
+
+import subprocess
+import sys
+
+import pytest
+
+_PREPARED = """
+import sys, threading
+from atc_py.system.late_modules import load_late
+def is_late(name):
+    return type(sys.modules[name]).__name__ == "_LateModule"
+load_late()
+"""
+
+_USES = {
+    "whole": """
+import tempfile
+assert is_late("tempfile")
+assert tempfile.gettempdir() and not is_late("tempfile")
+from tempfile import mkstemp
+assert mkstemp is tempfile.mkstemp
+""",
+    "name": """
+from tempfile import mkstemp
+assert callable(mkstemp) and not is_late("tempfile")
+""",
+    "annotations": """
+import numpy.typing as npt
+assert npt.NDArray[npt.DTypeLike] and is_late("numpy.typing") and is_late("numpy._typing")
+assert npt.NBitBase and not is_late("numpy.typing")
+assert npt.NDArray is not list and npt.ArrayLike is not object
+""",
+    "imported by C": """
+import numpy
+assert is_late("numpy._core._internal") and is_late("numpy._core._add_newdocs")
+assert numpy.zeros(3).ctypes.data and not is_late("numpy._core._internal")
+""",
+    "no attribute": """
+import ipaddress
+assert not hasattr(ipaddress, "nothing") and not is_late("ipaddress")
+""",
+    "threads": """
+import textwrap
+found = []
+threads = [threading.Thread(target=lambda: found.append(textwrap.dedent(" a"))) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+assert found == ["a"] * 8
+""",
+    "stand-in stays": """
+from typing_extensions import Self
+import typing_extensions
+assert typing_extensions.deprecated and typing_extensions.Self is Self
+""",
+}
+
+
+@pytest.mark.parametrize("use", _USES)
+def test_late_module_is_as_good_as_a_loaded_one(use: str) -> None:
+    subprocess.run([sys.executable, "-c", _PREPARED + _USES[use]], check=True)
