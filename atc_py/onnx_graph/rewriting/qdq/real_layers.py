@@ -17,6 +17,7 @@ from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.attributes import INTEGER_POOLS
 from atc_py.onnx_graph.rewriting.qdq.ascend import CodeSteps, Steps, SumFactors, no_form
 from atc_py.onnx_graph.rewriting.qdq.integer_sums import Sums
+from atc_py.onnx_graph.rewriting.qdq.parameters import broadcast_along
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.options.compile_options import QuantBias
 from atc_py.text import Text
@@ -67,7 +68,7 @@ class RealLayers:
         const.release()
         axis, factors = _channels(layer, codes.shape, factors)
         steps = self.steps.of(layer, data)
-        apart = codes - _broadcast_along(factors.offset_w, axis, codes.ndim)
+        apart = codes - broadcast_along(factors.offset_w, axis, codes.ndim)
         folded = 0 if self._is_unfolded else steps.zero
         bias = self._bias(layer, folded * _sums_of_weights(layer, apart))
         scale = _quotient(factors.scale, steps.scale)
@@ -302,8 +303,3 @@ def _known_step(scale: NDArray[np.float64], known: np.float32) -> NDArray[np.flo
     if scale.size == 1 and abs(scale[0] / np.float64(known) - 1) < 2**-22:
         return np.array([known], np.float64)
     return scale
-
-
-def _broadcast_along(values: Integers, axis: int, rank: int) -> Integers:
-    """`values`, one or one per channel, shaped to broadcast."""
-    return values.reshape([-1 if at == axis else 1 for at in range(rank)])

@@ -15,6 +15,7 @@ from atc_py.diag import BAD_NODE, NO_QDQ_FORM, AtcError, Place, Sink
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.attributes import ASCEND_OPERATORS
+from atc_py.onnx_graph.reading.nodes import all_inner_nodes
 from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
 from atc_py.onnx_graph.rewriting.qdq.ascend import (
     CodeSteps,
@@ -29,11 +30,7 @@ from atc_py.onnx_graph.rewriting.qdq.ascend import (
     requant_factors,
 )
 from atc_py.onnx_graph.rewriting.qdq.integer_sums import SumsReader
-from atc_py.onnx_graph.rewriting.qdq.raising import (
-    all_inner_nodes,
-    changed_operators,
-    move_to_inputs,
-)
+from atc_py.onnx_graph.rewriting.qdq.raising import changed_operators, move_to_inputs
 from atc_py.onnx_graph.rewriting.qdq.real_layers import RealLayers, channel_scale
 from atc_py.onnx_graph.rewriting.qdq.wider_numbers import element_of, write_wider
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
