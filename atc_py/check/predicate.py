@@ -14,7 +14,7 @@ import msgspec
 
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.reading import Answer, all_of, asked
-from atc_py.diag import Code
+from atc_py.diag import DEVIATES_ON_CANN, Code
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import Rule
 from atc_py.system.register import Register, place_of
@@ -59,12 +59,17 @@ def predicate(
     return register
 
 
-def each_tensor(test: Callable[[Any, SourceTensor], Answer]) -> Test:
+def deviation(*, demand: str, help_: Text) -> Callable[[_T], _T]:
+    """Register a function as the predicate of a rule that only deviations of CANN ask."""
+    return predicate(DEVIATES_ON_CANN, demand=demand, help_=help_)
+
+
+def each_tensor(test: Callable[[Any, BoundNode, SourceTensor], Answer]) -> Test:
     """The predicate of a rule on every tensor of its operand."""
 
     @wraps(test)
     def test_node(rule: Any, node: BoundNode) -> Answer:
-        return all_of(asked(test, rule, tensor) for tensor in node.tensors(rule.tensor))
+        return all_of(asked(test, rule, node, tensor) for tensor in node.tensors(rule.tensor))
 
     return test_node
 

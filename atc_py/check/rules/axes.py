@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 from atc_py.check.bound_node import BoundNode
@@ -31,15 +32,8 @@ from atc_py.check.reading import (
 )
 from atc_py.diag import ATTR_OUT_OF_RANGE, DIM_OUT_OF_RANGE, VALUE_OUT_OF_RANGE
 from atc_py.onnx_graph.source import SourceTensor
-from atc_py.spec.rules import (
-    AttrPermutation,
-    AxesExtentIsOne,
-    AxesInRank,
-    AxisExtentIsOne,
-    AxisInRank,
-    AxisIs,
-    LastStepIsOne,
-)
+from atc_py.spec import rules
+from atc_py.spec.rule import OfAttributeOn
 from atc_py.text import Text, verbatim
 
 
@@ -55,7 +49,7 @@ class _Axes(NamedTuple):
     demand="{attribute} of {op} must name every axis of {tensor} once",
     help_=Text("write {attribute} as a permutation of 0 to r - 1, r being the rank of {tensor}"),
 )
-def _attr_permutation(rule: AttrPermutation, node: BoundNode) -> Answer:
+def _attr_permutation(rule: rules.AttrPermutation, node: BoundNode) -> Answer:
     items = integer_list(node, rule.attribute)
     if sorted(items) != [*range(len(items))]:
         return fails(shown(items))
@@ -74,20 +68,18 @@ def _has_rank(name: str, tensor: SourceTensor, items: tuple[int, ...]) -> Answer
 
 @predicate(
     ATTR_OUT_OF_RANGE,
+    kind=rules.AxisInRank,
     demand="{attribute} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
     help_=Text("name an axis that {tensor} has, or reshape {tensor} to the intended rank"),
 )
-def _axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
-    return _each_tensor(node, rule.tensor, _of_attribute(rule.attribute, node), _has_axes)
-
-
 @predicate(
     VALUE_OUT_OF_RANGE,
+    kind=rules.AxesInRank,
     demand="{axes} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
     help_=Text("export {axes} as constant axes that {tensor} has"),
 )
-def _axes_in_rank(rule: AxesInRank, node: BoundNode) -> Answer:
-    return _by_values(node, rule, _has_axes)
+def _axes_in_rank(rule: rules.AxisInRank | rules.AxesInRank, node: BoundNode) -> Answer:
+    return _each_tensor(rule, node, _has_axes)
 
 
 def _has_axes(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
@@ -105,20 +97,20 @@ _RESHAPE = Text("name only axes of length 1, or use Reshape to make the shape")
 
 @predicate(
     DIM_OUT_OF_RANGE,
+    kind=rules.AxisExtentIsOne,
     demand="{tensor} of {op} must have length 1 on the axes in {attribute}",
     help_=_RESHAPE,
 )
-def _axis_length_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
-    return _each_tensor(node, rule.tensor, _of_attribute(rule.attribute, node), _has_length_one)
-
-
 @predicate(
     DIM_OUT_OF_RANGE,
+    kind=rules.AxesExtentIsOne,
     demand="{tensor} of {op} must have length 1 on the axes that the values of {axes} name",
     help_=_RESHAPE,
 )
-def _axes_length_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
-    return _by_values(node, rule, _has_length_one)
+def _axes_length_is_one(
+    rule: rules.AxisExtentIsOne | rules.AxesExtentIsOne, node: BoundNode
+) -> Answer:
+    return _each_tensor(rule, node, _has_length_one)
 
 
 def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
@@ -146,9 +138,8 @@ def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
     "by dims of 1",
     help_=Text("transpose {tensor} so that the axis is there, or run this node on the host"),
 )
-def _axis_is(rule: AxisIs, node: BoundNode) -> Answer:
-    axes = _of_attribute(rule.attribute, node)
-    return _each_tensor(node, rule.tensor, axes, partial(_stands_at, rule.axis))
+def _axis_is(rule: rules.AxisIs, node: BoundNode) -> Answer:
+    return _each_tensor(rule, node, partial(_stands_at, rule.axis))
 
 
 def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
@@ -183,7 +174,7 @@ def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Ans
         "or transpose so that the stepped axis is not the last"
     ),
 )
-def _last_step_is_one(rule: LastStepIsOne, node: BoundNode) -> Answer:
+def _last_step_is_one(rule: rules.LastStepIsOne, node: BoundNode) -> Answer:
     for steps in map(partial(_of_values, rule.steps), node.tensors(rule.steps)):
         if any(step != 1 for step in steps.numbers):
             return all_of(
@@ -192,7 +183,9 @@ def _last_step_is_one(rule: LastStepIsOne, node: BoundNode) -> Answer:
     return HOLDS
 
 
-def _last_step(rule: LastStepIsOne, node: BoundNode, steps: _Axes, tensor: SourceTensor) -> Answer:
+def _last_step(
+    rule: rules.LastStepIsOne, node: BoundNode, steps: _Axes, tensor: SourceTensor
+) -> Answer:
     rank = rank_of(tensor)
     named = node.tensor(rule.axes)
     axes: Sequence[int] = range(len(steps.numbers))
@@ -212,20 +205,17 @@ def _last_step(rule: LastStepIsOne, node: BoundNode, steps: _Axes, tensor: Sourc
 
 
 def _each_tensor(
-    node: BoundNode, name: str, axes: _Axes, test: Callable[[str, SourceTensor, _Axes], Answer]
-) -> Answer:
-    return all_of(asked(test, name, tensor, axes) for tensor in node.tensors(name))
-
-
-def _by_values(
+    rule: OfAttributeOn | rules.AxesInRank | rules.AxesExtentIsOne,
     node: BoundNode,
-    rule: AxesInRank | AxesExtentIsOne,
     test: Callable[[str, SourceTensor, _Axes], Answer],
 ) -> Answer:
-    def named_by(named: SourceTensor) -> Answer:
-        return _each_tensor(node, rule.tensor, _of_values(rule.axes, named), test)
-
-    return all_of(asked(named_by, named) for named in node.tensors(rule.axes))
+    """The answer of a test for each tensor, with the axes in the attribute or in an input."""
+    if isinstance(rule, OfAttributeOn):
+        named = [_of_attribute(rule.attribute, node)]
+    else:
+        named = [_of_values(rule.axes, tensor) for tensor in node.tensors(rule.axes)]
+    tensors = node.tensors(rule.tensor)
+    return all_of(asked(test, rule.tensor, *pair) for pair in product(tensors, named))
 
 
 def _of_attribute(name: str, node: BoundNode) -> _Axes:

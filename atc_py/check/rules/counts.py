@@ -2,7 +2,7 @@
 
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.open_dims import NOT_YET
-from atc_py.check.predicate import each_pair, predicate
+from atc_py.check.predicate import each_pair, each_tensor, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
@@ -29,16 +29,7 @@ from atc_py.check.reading import (
 )
 from atc_py.diag import SHAPES_DISAGREE
 from atc_py.onnx_graph.source import SourceTensor
-from atc_py.spec.rules import (
-    AttrSumIsExtent,
-    CountIsLength,
-    CountIsOneOrExtent,
-    CountIsProduct,
-    CountIsRank,
-    CountPerAxis,
-    KnownSumIsDim,
-    ValuesSumIsExtent,
-)
+from atc_py.spec import rules
 from atc_py.text import Text
 
 
@@ -48,7 +39,7 @@ from atc_py.text import Text
     help_=Text("give {tensor} one element for each axis of {other}, or reshape {other}"),
 )
 @each_pair
-def _count_is_rank(rule: CountIsRank, tensor: SourceTensor, other: SourceTensor) -> Answer:
+def _count_is_rank(rule: rules.CountIsRank, tensor: SourceTensor, other: SourceTensor) -> Answer:
     return _count_fits(rule, tensor, other, 1)
 
 
@@ -60,13 +51,16 @@ def _count_is_rank(rule: CountIsRank, tensor: SourceTensor, other: SourceTensor)
     ),
 )
 @each_pair
-def _count_per_axis(rule: CountPerAxis, tensor: SourceTensor, other: SourceTensor) -> Answer:
+def _count_per_axis(rule: rules.CountPerAxis, tensor: SourceTensor, other: SourceTensor) -> Answer:
     empty = count_of(dims_of(tensor)) == 0
     return HOLDS if empty else _count_fits(rule, tensor, other, rule.count)
 
 
 def _count_fits(
-    rule: CountIsRank | CountPerAxis, tensor: SourceTensor, other: SourceTensor, per_axis: int
+    rule: rules.CountIsRank | rules.CountPerAxis,
+    tensor: SourceTensor,
+    other: SourceTensor,
+    per_axis: int,
 ) -> Answer:
     count = known_count(rule.tensor, tensor)
     if rank_of(other) is None and count % per_axis:
@@ -84,7 +78,7 @@ def _count_fits(
 )
 @each_pair
 def _count_is_one_or_length(
-    rule: CountIsOneOrExtent, tensor: SourceTensor, other: SourceTensor
+    rule: rules.CountIsOneOrExtent, tensor: SourceTensor, other: SourceTensor
 ) -> Answer:
     count = known_count(rule.tensor, tensor)
     if count == 1:
@@ -96,7 +90,10 @@ def _count_is_one_or_length(
 
 
 def _is_length(
-    count: int, rule: CountIsOneOrExtent | CountIsLength, other: SourceTensor, length: int | None
+    count: int,
+    rule: rules.CountIsOneOrExtent | rules.CountIsLength,
+    other: SourceTensor,
+    length: int | None,
 ) -> Answer:
     known = known_length(rule.other, other, length)
     return HOLDS if count == known else fails(_with_length(count, rule.other, rule.axis, known))
@@ -108,7 +105,9 @@ def _is_length(
     help_=Text("export {tensor} with one element for each index of axis {axis} of {other}"),
 )
 @each_pair
-def _count_is_length(rule: CountIsLength, tensor: SourceTensor, other: SourceTensor) -> Answer:
+def _count_is_length(
+    rule: rules.CountIsLength, tensor: SourceTensor, other: SourceTensor
+) -> Answer:
     count, dims = known_count(rule.tensor, tensor), known_dims(rule.other, other)
     if not -len(dims) <= rule.axis < len(dims):
         return HOLDS  # the rule on the rank reports it
@@ -120,7 +119,7 @@ def _count_is_length(rule: CountIsLength, tensor: SourceTensor, other: SourceTen
     demand="{tensor} of {op} must have as many elements as {dim} of {other} times {attribute}",
     help_=Text("give {tensor} one element for each channel of the result"),
 )
-def _count_is_product(rule: CountIsProduct, node: BoundNode) -> Answer:
+def _count_is_product(rule: rules.CountIsProduct, node: BoundNode) -> Answer:
     factor = integers(attribute(node, rule.attribute))
     if factor is None or len(factor) != 1:
         return HOLDS  # the rule on the attribute reports it
@@ -132,7 +131,7 @@ def _count_is_product(rule: CountIsProduct, node: BoundNode) -> Answer:
 
 
 def _is_product(
-    rule: CountIsProduct,
+    rule: rules.CountIsProduct,
     tensor: SourceTensor,
     other: SourceTensor,
     length: int | None,
@@ -155,7 +154,7 @@ _PARTS = Text(
     demand="{attribute} of {op} must add up to the length of {tensor} along {along}",
     help_=_PARTS,
 )
-def _attr_sum_is_length(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
+def _attr_sum_is_length(rule: rules.AttrSumIsExtent, node: BoundNode) -> Answer:
     total = sum(integer_list(node, rule.attribute))
     return _sum_is_length(total, node, rule.tensor, rule.along)
 
@@ -165,13 +164,12 @@ def _attr_sum_is_length(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must add up to the length of {other} along {along}",
     help_=_PARTS,
 )
-def _values_sum_is_length(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
+@each_tensor
+def _values_sum_is_length(
+    rule: rules.ValuesSumIsExtent, node: BoundNode, tensor: SourceTensor
+) -> Answer:
     if not node.tensors(rule.other):
         return HOLDS
-    return all_of(asked(_values_sum, rule, node, tensor) for tensor in node.tensors(rule.tensor))
-
-
-def _values_sum(rule: ValuesSumIsExtent, node: BoundNode, tensor: SourceTensor) -> Answer:
     total = sum(integers_in(rule.tensor, tensor))
     return _sum_is_length(total, node, rule.other, rule.along)
 
@@ -181,7 +179,7 @@ def _values_sum(rule: ValuesSumIsExtent, node: BoundNode, tensor: SourceTensor) 
     demand="{tensor} of {op}, where constant, must add up to {dim} of {other}",
     help_=Text("make the values of {tensor} add up to the length of {other}"),
 )
-def _known_sum_is_dim(rule: KnownSumIsDim, node: BoundNode) -> Answer:
+def _known_sum_is_dim(rule: rules.KnownSumIsDim, node: BoundNode) -> Answer:
     known = [tensor for tensor in node.tensors(rule.tensor) if is_known(tensor)]
     if node.waits and len(known) < len(node.tensors(rule.tensor)):
         return unknown(NOT_YET)
@@ -193,7 +191,7 @@ def _known_sum_is_dim(rule: KnownSumIsDim, node: BoundNode) -> Answer:
 
 
 def _adds_up_to(
-    rule: KnownSumIsDim, tensor: SourceTensor, other: SourceTensor, length: int | None
+    rule: rules.KnownSumIsDim, tensor: SourceTensor, other: SourceTensor, length: int | None
 ) -> Answer:
     total = sum(integers_in(rule.tensor, tensor))
     known = known_length(rule.other, other, length)

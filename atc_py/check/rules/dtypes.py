@@ -17,8 +17,6 @@ from atc_py.check.predicate import each_pair, each_tensor, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
-    all_of,
-    asked,
     data_of,
     described,
     dims_of,
@@ -33,8 +31,7 @@ from atc_py.check.reading import (
 from atc_py.diag import DTYPE_NOT_LISTED, SHAPES_DISAGREE, VALUE_OUT_OF_RANGE
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.spec.implied import DtypeListed, DtypeQuantized, DtypeSame
-from atc_py.spec.rules import DtypeAmong, DtypeExcluded, ScalesPerChannel, ScalesPositive
+from atc_py.spec import implied, rules
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import channel_axis, decode_graph, is_a_list
 from atc_py.text import Text
@@ -72,14 +69,11 @@ _CAST = Text("cast {tensor} to {dtypes} before the node, or export the model wit
 
 
 @predicate(DTYPE_NOT_LISTED, demand=_MUST_HAVE, help_=_CAST)
-def _dtype_listed(rule: DtypeListed | DtypeAmong, node: BoundNode) -> Answer:
-    mode = node.conditions.mode
-    return all_of(_has_one_of(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
-
-
-def _has_one_of(
-    rule: DtypeListed | DtypeAmong, tensor: SourceTensor, mode: PrecisionMode
+@each_tensor
+def _dtype_listed(
+    rule: implied.DtypeListed | rules.DtypeAmong, node: BoundNode, tensor: SourceTensor
 ) -> Answer:
+    mode = node.conditions.mode
     if not tensor.element:
         return unknown(_NOT_KNOWN)
     if tensor.dtype is None:
@@ -99,7 +93,7 @@ def _has_one_of(
     ),
 )
 @each_tensor
-def _dtype_excluded(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
+def _dtype_excluded(rule: rules.DtypeExcluded, _: BoundNode, tensor: SourceTensor) -> Answer:
     if not tensor.element:
         return unknown(_NOT_KNOWN)
     return fails(tensor.element) if tensor.dtype in rule.dtypes else HOLDS
@@ -110,14 +104,11 @@ def _dtype_excluded(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
     demand="{tensor} of {op} must have the dtype of {other}",
     help_=Text("cast one of the two to the dtype of the other before the node"),
 )
-def _dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
+@each_tensor
+def _dtype_same(rule: implied.DtypeSame, node: BoundNode, tensor: SourceTensor) -> Answer:
     other = node.tensor(rule.other)
     if other is None or other.dtype is None or is_integer_layer(node):
         return HOLDS  # the rule on its dtypes says what is wrong with it
-    return all_of(_have_one_dtype(tensor, other) for tensor in node.tensors(rule.tensor))
-
-
-def _have_one_dtype(tensor: SourceTensor, other: SourceTensor) -> Answer:
     # The precision mode makes floats of several widths one dtype.
     if tensor.dtype in {None, other.dtype} or {tensor.dtype, other.dtype} <= _FLOATS:
         return HOLDS
@@ -149,13 +140,10 @@ def becomes(dtype: DType, listed: Collection[DType], mode: PrecisionMode) -> DTy
         "in floats"
     ),
 )
-def _dtype_quantized(rule: DtypeQuantized, node: BoundNode) -> Answer:
-    if not is_integer_layer(node):
-        return HOLDS
-    wrong = (
-        tensor for tensor in node.tensors(rule.tensor) if tensor.dtype not in {None, rule.dtype}
-    )
-    return all_of(fails(tensor.element) for tensor in wrong)
+@each_tensor
+def _dtype_quantized(rule: implied.DtypeQuantized, node: BoundNode, tensor: SourceTensor) -> Answer:
+    wrong = tensor.dtype not in {None, rule.dtype} and is_integer_layer(node)
+    return fails(tensor.element) if wrong else HOLDS
 
 
 def is_integer_layer(node: BoundNode) -> bool:
@@ -174,7 +162,7 @@ def is_integer_layer(node: BoundNode) -> bool:
 )
 @each_pair
 def _scales_per_channel(
-    rule: ScalesPerChannel, tensor: SourceTensor, other: SourceTensor
+    rule: rules.ScalesPerChannel, tensor: SourceTensor, other: SourceTensor
 ) -> Answer:
     count, dims = known_count(rule.tensor, tensor), dims_of(other)
     if count == 1:
@@ -202,16 +190,11 @@ def _scales_per_channel(
         "32 bits, as float32"
     ),
 )
-def _scales_positive(rule: ScalesPositive, node: BoundNode) -> Answer:
-    return all_of(
-        asked(_positive, rule.tensor, tensor)
-        for tensor in node.tensors(rule.tensor)
-        if is_known(tensor) or (node.waits and tensor.settles)
-    )
-
-
-def _positive(name: str, tensor: SourceTensor) -> Answer:
-    data = data_of(name, tensor)
+@each_tensor
+def _scales_positive(rule: rules.ScalesPositive, node: BoundNode, tensor: SourceTensor) -> Answer:
+    if not (is_known(tensor) or (node.waits and tensor.settles)):
+        return HOLDS
+    data = data_of(rule.tensor, tensor)
     if data.dtype.kind not in "uf":
         return HOLDS  # the rule on its dtypes says what is wrong with it
     factors: npt.NDArray[Any] = data

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.open_dims import NOT_YET
-from atc_py.check.predicate import predicate
+from atc_py.check.predicate import each_tensor, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
@@ -39,23 +39,8 @@ from atc_py.diag import (
     VALUE_OUT_OF_RANGE,
 )
 from atc_py.onnx_graph.source import SourceTensor
-from atc_py.spec.implied import OperandAbsent, OperandPresent, RankIs
+from atc_py.spec import implied, rules
 from atc_py.spec.rule import Level, Number, Rule
-from atc_py.spec.rules import (
-    KnownValuesAre,
-    KnownValuesAtLeast,
-    KnownValuesExclude,
-    LastDimWithinRank,
-    OperandGiven,
-    RankInRange,
-    RankIsNot,
-    RankOfUpdates,
-    RanksEqual,
-    ValuesAtLeast,
-    ValuesEqual,
-    ValuesExclude,
-    ValuesKnown,
-)
 from atc_py.text import Text
 
 _RESHAPE = Text(
@@ -75,7 +60,7 @@ _NOT_CONSTANT = fails(Text("not constant"))
     demand="{op} must have {tensor}",
     help_=Text("connect {tensor} where the model is built; a constant will do"),
 )
-def _operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
+def _operand_present(rule: implied.OperandPresent, node: BoundNode) -> Answer:
     row = node.spec.operand(rule.tensor)
     if row is None or not row.exists_at(node.opset) or node.tensors(rule.tensor):
         return HOLDS
@@ -87,7 +72,7 @@ def _operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
     demand="{tensor} of {op} is not supported yet and must not be used",
     help_=Text("leave {tensor} out, or express what it does with other operators"),
 )
-def _operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
+def _operand_absent(rule: implied.OperandAbsent, node: BoundNode) -> Answer:
     tensor = node.tensor(rule.tensor)
     return HOLDS if tensor is None else fails(quoted(tensor.name) if tensor.name else "")
 
@@ -97,7 +82,7 @@ def _operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
     demand="{op} must be given {tensor}",
     help_=Text("connect {tensor} where the model is built; a constant will do"),
 )
-def _operand_given(rule: OperandGiven, node: BoundNode) -> Answer:
+def _operand_given(rule: rules.OperandGiven, node: BoundNode) -> Answer:
     return HOLDS if node.tensors(rule.tensor) else fails(Text("none"))
 
 
@@ -109,7 +94,7 @@ def _operand_given(rule: OperandGiven, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must have rank {rank}",
     help_=_RESHAPE,
 )
-def _rank_is(rule: RankIs, node: BoundNode) -> Answer:
+def _rank_is(rule: implied.RankIs, node: BoundNode) -> Answer:
     return _rank(node, rule.tensor, lambda rank: rank == rule.rank)
 
 
@@ -118,7 +103,7 @@ def _rank_is(rule: RankIs, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must not have rank {rank}",
     help_=_RESHAPE,
 )
-def _rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
+def _rank_is_not(rule: rules.RankIsNot, node: BoundNode) -> Answer:
     return _rank(node, rule.tensor, lambda rank: rank != rule.rank)
 
 
@@ -127,7 +112,7 @@ def _rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must have a rank {range}",
     help_=_RESHAPE,
 )
-def _rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
+def _rank_in_range(rule: rules.RankInRange, node: BoundNode) -> Answer:
     least, most = rule.range
     return _rank(node, rule.tensor, lambda rank: least <= rank <= most)
 
@@ -137,7 +122,7 @@ def _rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must have the rank of {other}",
     help_=Text("before the node, reshape {tensor} to the number of axes of {other}"),
 )
-def _ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
+def _ranks_equal(rule: rules.RanksEqual, node: BoundNode) -> Answer:
     other = node.tensor(rule.other)
     if other is None:
         return HOLDS
@@ -150,7 +135,7 @@ def _ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
     demand="The last dim of {tensor} of {op} must be at most the rank of {other}",
     help_=Text("give the tuples in {tensor} at most as many indices as {other} has axes"),
 )
-def _last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
+def _last_dim_within_rank(rule: rules.LastDimWithinRank, node: BoundNode) -> Answer:
     tensor, other = node.tensor(rule.tensor), node.tensor(rule.other)
     if tensor is None or other is None:
         return HOLDS
@@ -169,7 +154,7 @@ def _last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
         "that {indices} does not name"
     ),
 )
-def _rank_of_updates(rule: RankOfUpdates, node: BoundNode) -> Answer:
+def _rank_of_updates(rule: rules.RankOfUpdates, node: BoundNode) -> Answer:
     data, indices = node.tensor(rule.other), node.tensor(rule.indices)
     if data is None or indices is None:
         return HOLDS
@@ -185,7 +170,7 @@ def _rank_of_updates(rule: RankOfUpdates, node: BoundNode) -> Answer:
 
 
 def _updates(
-    rule: RankOfUpdates,
+    rule: rules.RankOfUpdates,
     tensor: SourceTensor,
     bounds: tuple[int, int],
     wanted: int | None,
@@ -219,11 +204,9 @@ def _rank_of(tensor: SourceTensor, name: str, keeps: Callable[[int], bool]) -> A
         "simplify the model so that it folds"
     ),
 )
-def _values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
-    return all_of(
-        HOLDS if is_known(tensor) else _not_known(node, tensor)
-        for tensor in node.tensors(rule.tensor)
-    )
+@each_tensor
+def _values_known(_: rules.ValuesKnown, node: BoundNode, tensor: SourceTensor) -> Answer:
+    return HOLDS if is_known(tensor) else _not_known(node, tensor)
 
 
 @predicate(
@@ -231,7 +214,7 @@ def _values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must be constant with values of at least {least}",
     help_=Text("export {tensor} as a constant whose values are {least} or more"),
 )
-def _values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
+def _values_at_least(rule: rules.ValuesAtLeast, node: BoundNode) -> Answer:
     return _constant_values(node, rule.tensor, _at_least(rule.least))
 
 
@@ -243,7 +226,7 @@ def _values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
         "index that counts from the end"
     ),
 )
-def _known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
+def _known_values_at_least(rule: rules.KnownValuesAtLeast, node: BoundNode) -> Answer:
     return _known_values(rule, node, rule.tensor, _at_least(rule.least))
 
 
@@ -254,7 +237,7 @@ def _known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
         "export {tensor} as the constant {value}, or produce other values with further operators"
     ),
 )
-def _values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
+def _values_equal(rule: rules.ValuesEqual, node: BoundNode) -> Answer:
     return _constant_values(node, rule.tensor, _equal_to(rule.value), flags=True)
 
 
@@ -263,7 +246,7 @@ def _values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must be constant without the value {value}",
     help_=Text("export {tensor} as a constant without {value}"),
 )
-def _values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
+def _values_exclude(rule: rules.ValuesExclude, node: BoundNode) -> Answer:
     return _constant_values(node, rule.tensor, _other_than(rule.value))
 
 
@@ -272,7 +255,7 @@ def _values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
     demand="{tensor} of {op}, where constant, must not have the value {value}",
     help_=Text("export {tensor} with values other than {value}"),
 )
-def _known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
+def _known_values_exclude(rule: rules.KnownValuesExclude, node: BoundNode) -> Answer:
     return _known_values(rule, node, rule.tensor, _other_than(rule.value))
 
 
@@ -281,7 +264,7 @@ def _known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
     demand="{tensor} of {op}, where constant, must be {values}",
     help_=Text("export {tensor} as {values}"),
 )
-def _known_values_are(rule: KnownValuesAre, node: BoundNode) -> Answer:
+def _known_values_are(rule: rules.KnownValuesAre, node: BoundNode) -> Answer:
     return _known_values(rule, node, rule.tensor, _the_same_as(rule.values))
 
 

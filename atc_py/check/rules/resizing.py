@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.predicate import predicate
+from atc_py.check.predicate import deviation
 from atc_py.check.reading import (
     HOLDS,
     Answer,
@@ -19,7 +19,6 @@ from atc_py.check.reading import (
     known_dims,
     unknown,
 )
-from atc_py.diag import DEVIATES_ON_CANN
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.deviations import OuterDimsKept, ResizedByKernel
 from atc_py.tensor.resampling import MOST_PLACES, KernelAxis, ResizedAxis
@@ -59,11 +58,7 @@ class _Change(NamedTuple):
         return self.scale == 1 and self.size == self.made
 
 
-@predicate(
-    DEVIATES_ON_CANN,
-    demand="{op} must keep the first two dims of {tensor}",
-    help_=_HELP,
-)
+@deviation(demand="{op} must keep the first two dims of {tensor}", help_=_HELP)
 def _outer_dims_kept(rule: OuterDimsKept, node: BoundNode) -> Answer:
     tensor = node.tensor(rule.tensor)
     if tensor is None:
@@ -84,8 +79,7 @@ def _kept(axis: int, change: _Change) -> Answer:
     )
 
 
-@predicate(
-    DEVIATES_ON_CANN,
+@deviation(
     demand="{op} must read {tensor} where the kernel does, which centers pixels with {halves} and "
     "takes the {ties} one of two at ties",
     help_=_HELP,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.predicate import each_tensor, predicate
+from atc_py.check.predicate import each_pair, each_tensor, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
@@ -24,15 +24,7 @@ from atc_py.check.reading import (
 )
 from atc_py.diag import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
 from atc_py.onnx_graph.source import SourceTensor
-from atc_py.spec.rules import (
-    DimDivisible,
-    DimInRange,
-    DimProductInRange,
-    DimsEqual,
-    ElementCountInRange,
-    PrimeDimBelow,
-    ShapesEqual,
-)
+from atc_py.spec import rules
 from atc_py.text import COMMA, Text
 
 _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
@@ -46,7 +38,7 @@ _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
         "change the size of the model's input, or split {tensor} along {dim} into parts that fit"
     ),
 )
-def _dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
+def _dim_in_range(rule: rules.DimInRange, node: BoundNode) -> Answer:
     least, most = rule.range
     return _dim(node, rule.tensor, rule.dim, lambda length: least <= length <= most)
 
@@ -58,7 +50,7 @@ def _dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
         "change the size of the model's input, or split {tensor} along {dim} into parts that fit"
     ),
 )
-def _dim_product_in_range(rule: DimProductInRange, node: BoundNode) -> Answer:
+def _dim_product_in_range(rule: rules.DimProductInRange, node: BoundNode) -> Answer:
     return all_of(
         asked(_product_fits, rule, node, other, length)
         for other, length in lengths(node, rule.other, rule.dim)
@@ -66,7 +58,7 @@ def _dim_product_in_range(rule: DimProductInRange, node: BoundNode) -> Answer:
 
 
 def _product_fits(
-    rule: DimProductInRange, node: BoundNode, other: SourceTensor, length: int | None
+    rule: rules.DimProductInRange, node: BoundNode, other: SourceTensor, length: int | None
 ) -> Answer:
     factor = known_length(rule.other, other, length)
     least, most = rule.range
@@ -79,7 +71,7 @@ def _product_fits(
     demand="{tensor} of {op} must have dimension {dim} less than {limit} where it is a prime number",
     help_=Text("choose another dim, one more for instance, or split {tensor} along {dim}"),
 )
-def _prime_dim_below(rule: PrimeDimBelow, node: BoundNode) -> Answer:
+def _prime_dim_below(rule: rules.PrimeDimBelow, node: BoundNode) -> Answer:
     limit = rule.limit
     return _dim(node, rule.tensor, rule.dim, lambda length: length < limit or not is_prime(length))
 
@@ -114,7 +106,7 @@ def is_prime(number: int) -> bool:
         "choose a value of {attribute} that divides dimension {dim} where the model is built"
     ),
 )
-def _dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
+def _dim_divisible(rule: rules.DimDivisible, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -154,7 +146,9 @@ def _dim(
     help_=Text("change the number of elements of {tensor} where the model is built"),
 )
 @each_tensor
-def _element_count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> Answer:
+def _element_count_in_range(
+    rule: rules.ElementCountInRange, _: BoundNode, tensor: SourceTensor
+) -> Answer:
     """The answer for one tensor; open dims make its count 0 or at least the known part."""
     least, most = rule.range
     dims = dims_of(tensor)
@@ -178,7 +172,7 @@ def _element_count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> 
     demand="{tensor} and {other} of {op} must agree in dimension {dims}",
     help_=Text("change {tensor} or {other} so that both agree in {dims}"),
 )
-def _dims_equal(rule: DimsEqual, node: BoundNode) -> Answer:
+def _dims_equal(rule: rules.DimsEqual, node: BoundNode) -> Answer:
     return all_of(
         asked(_lengths_agree, rule, dim, one, two)
         for dim in rule.dims
@@ -188,7 +182,7 @@ def _dims_equal(rule: DimsEqual, node: BoundNode) -> Answer:
 
 
 def _lengths_agree(
-    rule: DimsEqual,
+    rule: rules.DimsEqual,
     dim: str,
     one: tuple[SourceTensor, int | None],
     two: tuple[SourceTensor, int | None],
@@ -216,16 +210,10 @@ def _lengths_agree(
         "expand the smaller one of {tensor} and {other} to the shape of the other before the node"
     ),
 )
-def _shapes_equal(rule: ShapesEqual, node: BoundNode) -> Answer:
-    return all_of(
-        _shapes_agree(rule, one, two)
-        for one in node.tensors(rule.tensor)
-        for two in node.tensors(rule.other)
-        if one is not two
-    )
-
-
-def _shapes_agree(rule: ShapesEqual, one: SourceTensor, two: SourceTensor) -> Answer:
+@each_pair
+def _shapes_equal(rule: rules.ShapesEqual, one: SourceTensor, two: SourceTensor) -> Answer:
+    if one is two:
+        return HOLDS
     first, second = dims_of(one), dims_of(two)
     seen = COMMA.join([described(rule.tensor, one), described(rule.other, two)])
     if first is not None and second is not None:

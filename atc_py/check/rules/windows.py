@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.predicate import predicate
+from atc_py.check.predicate import deviation, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
@@ -22,7 +22,7 @@ from atc_py.check.reading import (
     shown,
     unknown,
 )
-from atc_py.diag import DEVIATES_ON_CANN, SHAPES_DISAGREE
+from atc_py.diag import SHAPES_DISAGREE
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.deviations import OutputShapeFromPads, OutputShapePadsEvenly
 from atc_py.spec.rules import OutputShapeWithinFull, SamePaddingEven
@@ -101,8 +101,7 @@ def _full_cover(
     return full
 
 
-@predicate(
-    DEVIATES_ON_CANN,
+@deviation(
     demand="the span of all windows {other} on {tensor} minus {attribute} of {op} must be even",
     help_=Text("leave {attribute} out and set pads"),
 )
@@ -110,8 +109,7 @@ def _output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> A
     return HOLDS if _is_plain(node) else _each_axis(rule, node, _halved_alike)
 
 
-@predicate(
-    DEVIATES_ON_CANN,
+@deviation(
     demand="{attribute} of {op} must be the span of all windows {other} on {tensor} minus the pads",
     help_=Text("leave {attribute} out and set pads"),
 )
