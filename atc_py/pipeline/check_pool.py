@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from atc_py.check.findings import ModelCheck
 from atc_py.diag import Diagnostic
-from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.onnx_graph.source import FileGraph
 from atc_py.options.compile_options import CheckOptions
 
 

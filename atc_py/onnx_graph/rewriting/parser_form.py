@@ -15,6 +15,7 @@ from collections.abc import (
     MutableSequence,
     Sequence,
 )
+from copy import deepcopy
 from itertools import count
 from types import MappingProxyType
 
@@ -26,14 +27,13 @@ from atc_py.diag import Place
 from atc_py.onnx_graph.graph import OnnxNode, ValueType
 from atc_py.onnx_graph.reading.nodes import (
     captured_names,
-    copied,
     inner_names,
     nodes_within,
     normal_domain,
     subgraphs,
     with_proto,
 )
-from atc_py.onnx_graph.reading.parser_tensors import is_one_by_one
+from atc_py.onnx_graph.reading.parser_breaks import is_one_by_one
 from atc_py.onnx_graph.reading.tensors import dense_array
 from atc_py.onnx_graph.rewriting.given_defaults import default_inputs
 from atc_py.onnx_graph.rewriting.graph_body import renamed_graph
@@ -70,8 +70,9 @@ class _Form:
         level = _Level([node.proto for node in self._nodes], self._inputs)
         for at, node in enumerate(self._nodes):
             if node.is_if:
-                self._set_branches(level, at)
-            elif _is_odd(node.proto):
+                for graph in subgraphs(level.own(at)):
+                    self._set_branch(graph)
+            elif node.proto.domain == "ai.onnx" or _holds_data(node.proto):
                 _set_form(level.own(at))
         _name_outputs(level, self._fresh)
         levels = [level, *_inner_levels(level)]
@@ -81,15 +82,10 @@ class _Form:
             for node, proto in zip(self._nodes, level.nodes, strict=True)
         ]
 
-    def _set_branches(self, level: "_Level", at: int) -> None:
-        node = level.own(at)
-        for graph in subgraphs(node):
-            self._set_branch(graph)
-
     def _set_branch(self, graph: GraphProto) -> None:
         """Bring a branch into form, the branches in it first."""
         for node in graph.node:
-            if _is_if(node):
+            if _is(node, "If"):
                 for inner in subgraphs(node):
                     self._set_branch(inner)
             else:
@@ -118,7 +114,7 @@ class _Form:
         there.update(*(node.output for node in graph.node), *(node.input for node in graph.node))
         copies: list[NodeProto] = []
         for node in graph.node:
-            if not _is_if(node):
+            if not _is(node, "If"):
                 continue
             taken = dict.fromkeys(name for inner in subgraphs(node) for name in _captured(inner))
             names = {name: self._fresh(f"{name}/inner") for name in taken if name not in there}
@@ -126,7 +122,7 @@ class _Form:
                 inner.CopyFrom(renamed_graph(inner, names, lambda name: name))
             copies += [_identity(name, copy, node.name) for name, copy in names.items()]
         if copies:
-            nodes = [*copies, *(copied(node) for node in graph.node)]
+            nodes = [*copies, *(deepcopy(node) for node in graph.node)]
             del graph.node[:]
             graph.node.extend(nodes)
 
@@ -142,24 +138,20 @@ class _Form:
 
 
 class _Level:
-    """The nodes of a graph; those of the file are copied before they are changed.
-
-    Attributes:
-        inputs: names of the graph's inputs, as the parser has them.
-    """
+    """The nodes of a graph; those of the file are copied before they are changed."""
 
     def __init__(
         self, nodes: list[NodeProto], inputs: Collection[str], *, own: bool = False
     ) -> None:
         self.nodes = nodes
-        self.inputs = inputs
+        self.inputs = inputs  # their names, as the parser has them
         self._own = set(range(len(nodes))) if own else set()
 
     def own(self, at: int) -> NodeProto:
         """A node that may be changed."""
         if at not in self._own:
             self._own.add(at)
-            self.nodes[at] = copied(self.nodes[at])
+            self.nodes[at] = deepcopy(self.nodes[at])
         return self.nodes[at]
 
 
@@ -169,7 +161,7 @@ def with_names(
     outputs: Mapping[int, str] = MappingProxyType({}),
 ) -> OnnxNode:
     """A node with other names of inputs and outputs, by their positions."""
-    proto = copied(node.proto)
+    proto = deepcopy(node.proto)
     for at, name in inputs.items():
         proto.input[at] = name
     for at, name in outputs.items():
@@ -177,32 +169,24 @@ def with_names(
     return with_proto(node, proto)
 
 
-def _is_if(node: NodeProto) -> bool:
-    return node.op_type == "If" and not normal_domain(node.domain)
+def _is(node: NodeProto, *operators: str) -> bool:
+    return node.op_type in operators and not normal_domain(node.domain)
 
 
-def _is_constant(node: NodeProto) -> bool:
-    return node.op_type == "Constant" and not normal_domain(node.domain)
-
-
-def _is_filled(node: NodeProto) -> bool:
-    return node.op_type == "ConstantOfShape" and not normal_domain(node.domain)
-
-
-def _is_odd(node: NodeProto) -> bool:
-    """True for a node with a domain or data in another form than the parser's."""
-    return node.domain == "ai.onnx" or _is_constant(node) or _is_filled(node)
+def _holds_data(node: NodeProto) -> bool:
+    """True for a node with data that may have another form than the parser's."""
+    return _is(node, "Constant", "ConstantOfShape")
 
 
 def _set_form(node: NodeProto) -> None:
     if node.domain and not normal_domain(node.domain):
         node.ClearField("domain")
-    if not _is_constant(node) and not _is_filled(node):
+    if not _holds_data(node):
         return
     for attribute in node.attribute:
         if attribute.name == "value":
             set_raw(attribute.t)
-        elif _is_constant(node):
+        elif _is(node, "Constant"):
             tensor = _value_of(attribute)
             attribute.Clear()
             attribute.name, attribute.type = "value", onnx.AttributeProto.TENSOR
@@ -258,7 +242,7 @@ def _inner_levels(level: _Level) -> Iterator[_Level]:
 
 def _branches(level: _Level) -> Iterator[_Level]:
     for node in level.nodes:
-        if _is_if(node):
+        if _is(node, "If"):
             graphs = list(subgraphs(node))
             passed = {name for graph in graphs for name in _captured(graph)}
             yield from (_Level(list(graph.node), passed, own=True) for graph in graphs)

@@ -33,17 +33,12 @@ _LEADING = 2
 
 
 class ContradictionError(ValueError):
-    """A node contradicts the definition of its operator.
-
-    Attributes:
-        reason: the contradiction, as the rest of a sentence that begins with the operator.
-        field: the attribute or input at fault.
-    """
+    """A node contradicts the definition of its operator."""
 
     def __init__(self, reason: Text, field: str | None = None) -> None:
         super().__init__(reason)
-        self.reason = reason
-        self.field = field
+        self.reason = reason  # the rest of a sentence that begins with the operator
+        self.field = field  # the attribute or input at fault
 
 
 class Given(msgspec.Struct, frozen=True):
