@@ -18,9 +18,11 @@ from collections.abc import (
 from copy import deepcopy
 from itertools import count
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import GraphProto, NodeProto, TensorProto, numpy_helper
 
 from atc_py.diag import Place
@@ -34,11 +36,13 @@ from atc_py.onnx_graph.reading.nodes import (
     with_proto,
 )
 from atc_py.onnx_graph.reading.parser_breaks import is_one_by_one
-from atc_py.onnx_graph.reading.tensors import dense_array
-from atc_py.onnx_graph.rewriting.given_defaults import default_inputs
+from atc_py.onnx_graph.reading.tensors import dense_array, dtype_of_element
 from atc_py.onnx_graph.rewriting.graph_body import renamed_graph
+from atc_py.tensor.shapes import Shape
 
 Types = Callable[[], Mapping[str, ValueType]]
+_Data = NDArray[Any]
+_Types = Mapping[str, ValueType]
 
 
 def used_opsets(nodes: Iterable[OnnxNode], opsets: Mapping[str, int]) -> dict[str, int]:
@@ -103,7 +107,7 @@ class _Form:
         if "" not in node.input:
             return
         own = {each.name: ValueType(each.data_type, tuple(each.dims)) for each in graph.initializer}
-        for at, value in default_inputs(node, {**self._types(), **own}).items():
+        for at, value in _default_inputs(node, {**self._types(), **own}).items():
             name = self._fresh(f"{node.name or node.op_type}/input_{at}")
             graph.initializer.append(numpy_helper.from_array(value, name))
             node.input[at] = name
@@ -297,3 +301,84 @@ def _free(base: str, taken: set[str]) -> str:
     name = next(name for at in count(2) if (name := f"{base}_{at}") not in taken)
     taken.add(name)
     return name
+
+
+# Defaults of inputs that a node may omit ---------------------------------------------------------
+
+
+def _default_inputs(node: NodeProto, types: _Types) -> dict[int, _Data]:
+    """The defaults of the inputs that a node omits, by position, as far as they are known."""
+    given = _OPERATORS.get(node.op_type) if node.domain in {"", "ai.onnx"} else None
+    if given is None:
+        return {}
+    values = given(node, types)
+    return {
+        at: value
+        for at, name in enumerate(node.input)
+        if not name and (value := values.get(at)) is not None
+    }
+
+
+def _dtype(node: NodeProto, types: _Types, at: int = 0) -> np.dtype[Any] | None:
+    known = types.get(node.input[at]) if at < len(node.input) else None
+    dtype = None if known is None else dtype_of_element(known.element)
+    return None if dtype is None else np.dtype(dtype.numpy)
+
+
+def _shape(node: NodeProto, types: _Types, at: int) -> Shape | None:
+    known = types.get(node.input[at]) if at < len(node.input) else None
+    return None if known is None else known.shape
+
+
+def _clip(node: NodeProto, types: _Types) -> dict[int, _Data]:
+    dtype = _dtype(node, types)
+    if dtype is None:
+        return {}
+    limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    return {1: np.asarray(limits.min, dtype), 2: np.asarray(limits.max, dtype)}
+
+
+def _resize(_node: NodeProto, _types: _Types) -> dict[int, _Data]:
+    return {1: np.empty(0, np.float32), 2: np.empty(0, np.float32)}
+
+
+def _slice(node: NodeProto, types: _Types) -> dict[int, _Data]:
+    starts, dtype = _shape(node, types, 1), _dtype(node, types, 1)
+    if starts is None or dtype is None:
+        return {}
+    return {3: np.arange(starts[0], dtype=dtype), 4: np.ones(starts[0], dtype)}
+
+
+def _pad(node: NodeProto, types: _Types) -> dict[int, _Data]:
+    dtype = _dtype(node, types)
+    return {} if dtype is None else {2: np.zeros((), dtype)}
+
+
+_BATCH_FIRST = 1
+
+
+def _recurrent(node: NodeProto, types: _Types) -> dict[int, _Data]:
+    dtype = _dtype(node, types)
+    x, w, r = (_shape(node, types, at) for at in range(3))
+    if dtype is None or x is None or w is None or r is None:
+        return {}
+    layout = next((each.i for each in node.attribute if each.name == "layout"), 0)
+    steps, batch = (x[1], x[0]) if layout == _BATCH_FIRST else x[:2]
+    state = (batch, w[0], r[2]) if layout == _BATCH_FIRST else (w[0], batch, r[2])
+    return {
+        3: np.zeros((w[0], 2 * w[1]), dtype),
+        4: np.full(batch, steps, np.int32),
+        5: np.zeros(state, dtype),
+        6: np.zeros(state, dtype),
+    }
+
+
+_OPERATORS: Mapping[str, Callable[[NodeProto, _Types], dict[int, _Data]]] = {
+    "Clip": _clip,
+    "GRU": _recurrent,
+    "LSTM": _recurrent,
+    "Pad": _pad,
+    "RNN": _recurrent,
+    "Resize": _resize,
+    "Slice": _slice,
+}
