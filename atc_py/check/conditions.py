@@ -131,7 +131,7 @@ class NodesBefore:
         for node in nodes:
             key = node.domain, node.op_type
             if key not in asked:
-                asked[key] = _asked(spec_of(node))
+                asked[key] = asked_of_nodes_before(spec_of(node))
             for name in sorted(asked[key] & node.attributes.keys()) if asked[key] else ():
                 self._setters.setdefault((*key, name), []).append(node)
         self._asked, self._inputs = asked, inputs
@@ -185,12 +185,7 @@ class NodesBefore:
         return bool(one.scope or other.scope) or self._places[one] < self._places[other]
 
 
-def depends_on_nodes_before(spec: OpSpec | None) -> bool:
-    """True if deviations of an operator depend on nodes before a node."""
-    return bool(_asked(spec))
-
-
-def _asked(spec: OpSpec | None) -> set[str]:
+def asked_of_nodes_before(spec: OpSpec | None) -> set[str]:
     """The attributes of nodes before that deviations of an operator depend on."""
     rules = () if spec is None else (row.unless for row in spec.deviations)
     asking = [rule for rule in rules if isinstance(rule, NoneBeforeSets | SetsAsBefore)]
