@@ -11,20 +11,18 @@ from atc_py.check.predicate import deviation, each_tensor
 from atc_py.check.reading import (
     HOLDS,
     Answer,
+    Operand,
     all_of,
     array_at_fault,
     asked,
-    data_of,
-    described,
     fails,
-    known_dims,
-    known_length,
     numbers,
-    shape_text,
+    operand,
+    operands,
     shown,
     unknown,
 )
-from atc_py.onnx_graph.source import SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceNode
 from atc_py.spec import deviations
 from atc_py.text import Text
 
@@ -50,7 +48,7 @@ def _attr_repeats(rule: deviations.AttrRepeats, node: BoundNode) -> Answer:
 
 @deviation(demand="{tensor} of {op} must be left out", help_=_OTHERWISE)
 def _operand_not_given(rule: deviations.OperandNotGiven, node: BoundNode) -> Answer:
-    return fails(Text("given")) if node.tensors(rule.tensor) else HOLDS
+    return fails(Text("given")) if operands(node, rule.tensor) else HOLDS
 
 
 @deviation(
@@ -58,13 +56,13 @@ def _operand_not_given(rule: deviations.OperandNotGiven, node: BoundNode) -> Ans
     help_=Text("add {tensor} after the node"),
 )
 def _bias_per_column(rule: deviations.BiasPerColumn, node: BoundNode) -> Answer:
-    bias, other = node.tensor(rule.tensor), node.tensor(rule.other)
+    bias, other = operand(node, rule.tensor), operand(node, rule.other)
     if bias is None or other is None:
         return HOLDS
-    one, two = known_dims(rule.tensor, bias), known_dims(rule.other, other)
+    one, two = bias.known_dims(), other.known_dims()
     if not one or not two or one in (two, two[-1:]):
         return HOLDS
-    seen = described(rule.tensor, bias)
+    seen = bias.described()
     return unknown(seen) if None in (*one, *two) else fails(seen)
 
 
@@ -99,7 +97,7 @@ def _any_attr_given(rule: deviations.AnyAttrGiven, node: BoundNode) -> Answer:
     help_=Text("give one of the two", context="operands"),
 )
 def _any_operand_given(rule: deviations.AnyOperandGiven, node: BoundNode) -> Answer:
-    given = node.tensors(rule.tensor) or node.tensors(rule.other)
+    given = operands(node, rule.tensor) or operands(node, rule.other)
     return HOLDS if given else fails(Text("neither"))
 
 
@@ -162,9 +160,9 @@ def _order_is_open(node: BoundNode) -> bool:
     help_=Text("put the axis last by Transpose nodes"),
 )
 @each_tensor
-def _one_axis_from(rule: deviations.OneAxisFrom, node: BoundNode, tensor: SourceTensor) -> Answer:
+def _one_axis_from(rule: deviations.OneAxisFrom, node: BoundNode, tensor: Operand) -> Answer:
     """The answer for one tensor; an axis that it does not have is reported elsewhere."""
-    dims, first = known_dims(rule.tensor, tensor), node.value(rule.attribute)
+    dims, first = tensor.known_dims(), node.value(rule.attribute)
     taken = first if node.is_set(rule.attribute) else rule.default
     rank = len(dims)
     if not (isinstance(first, int) and isinstance(taken, int)) or not -rank <= taken < rank:
@@ -172,7 +170,7 @@ def _one_axis_from(rule: deviations.OneAxisFrom, node: BoundNode, tensor: Source
     start = first if first >= 0 else first + rank
     over = set(range(start, rank)) ^ {taken % rank}
     if any(dims[axis] not in {None, 1} for axis in over):
-        shape = shape_text(tensor)
+        shape = tensor.shape_text()
         return fails(
             Text(
                 "{attribute} {first} and {shape}",
@@ -181,7 +179,7 @@ def _one_axis_from(rule: deviations.OneAxisFrom, node: BoundNode, tensor: Source
                 shape=shape,
             )
         )
-    return unknown(described(rule.tensor, tensor)) if None in {dims[at] for at in over} else HOLDS
+    return unknown(tensor.described()) if None in {dims[at] for at in over} else HOLDS
 
 
 @deviation(
@@ -189,14 +187,14 @@ def _one_axis_from(rule: deviations.OneAxisFrom, node: BoundNode, tensor: Source
     help_=Text("give the dims of the parts"),
 )
 @each_tensor
-def _parts_even(rule: deviations.PartsEven, node: BoundNode, tensor: SourceTensor) -> Answer:
+def _parts_even(rule: deviations.PartsEven, node: BoundNode, tensor: Operand) -> Answer:
     """The answer for one tensor; an axis that it does not have is reported elsewhere."""
-    dims, axis = known_dims(rule.tensor, tensor), node.value(rule.along)
+    dims, axis = tensor.known_dims(), node.value(rule.along)
     if not isinstance(axis, int) or not -len(dims) <= axis < len(dims):
         return HOLDS
     length, parts = dims[axis], len(node.view.outputs)
     if length is None:
-        return HOLDS if parts == 1 else unknown(described(rule.tensor, tensor))
+        return HOLDS if parts == 1 else unknown(tensor.described())
     if not parts or length % parts == 0:
         return HOLDS
     return fails(Text("{length} in {parts} parts", length=length, parts=parts))
@@ -208,22 +206,22 @@ def _parts_even(rule: deviations.PartsEven, node: BoundNode, tensor: SourceTenso
 )
 @each_tensor
 def _rows_within_columns(
-    rule: deviations.RowsWithinColumns, _: BoundNode, tensor: SourceTensor
+    _rule: deviations.RowsWithinColumns, _node: BoundNode, tensor: Operand
 ) -> Answer:
     """The answer for one tensor; another rank than 2 is reported elsewhere."""
-    dims = known_dims(rule.tensor, tensor)
+    dims = tensor.known_dims()
     if len(dims) != _MATRIX:
         return HOLDS
-    rows, columns = (known_length(rule.tensor, tensor, dim) for dim in dims)
-    return HOLDS if rows <= columns else fails(shape_text(tensor))
+    rows, columns = (tensor.known_length(dim) for dim in dims)
+    return HOLDS if rows <= columns else fails(tensor.shape_text())
 
 
 @deviation(
     demand="{tensor} of {op} must have values in {range}", help_=Text("limit the values with Clip")
 )
 @each_tensor
-def _values_within(rule: deviations.ValuesWithin, _: BoundNode, tensor: SourceTensor) -> Answer:
-    return _within(rule.tensor, tensor, *rule.range)
+def _values_within(rule: deviations.ValuesWithin, _: BoundNode, tensor: Operand) -> Answer:
+    return _within(tensor, *rule.range)
 
 
 @deviation(
@@ -231,26 +229,25 @@ def _values_within(rule: deviations.ValuesWithin, _: BoundNode, tensor: SourceTe
     help_=Text("clear the entries of other indices with Where and Mul"),
 )
 def _indices_within_depth(rule: deviations.IndicesWithinDepth, node: BoundNode) -> Answer:
-    depth = node.tensor(rule.other)
+    depth = operand(node, rule.other)
     if depth is None:
         return HOLDS
-    values = numbers(data_of(rule.other, depth))
+    values = numbers(depth.data())
     if values is None or values.size != 1 or not isfinite(values[0]):
         return unknown(Text("{other} is not a number", other=rule.other))
     size = int(values[0])
-    return all_of(
-        asked(_within, rule.tensor, tensor, -size, size - 1) for tensor in node.tensors(rule.tensor)
-    )
+    return all_of(asked(_within, tensor, -size, size - 1) for tensor in operands(node, rule.tensor))
 
 
-def _within(name: str, tensor: SourceTensor, least: float, most: float) -> Answer:
-    if tensor.element and tensor.dtype is not None and tensor.dtype.is_integer:
+def _within(tensor: Operand, least: float, most: float) -> Answer:
+    dtype = tensor.tensor.dtype
+    if dtype is not None and dtype.is_integer:
         import ml_dtypes  # numpy's iinfo does not know int4
 
-        limits = ml_dtypes.iinfo(tensor.dtype.numpy)  # type: ignore[no-untyped-call]
+        limits = ml_dtypes.iinfo(dtype.numpy)  # type: ignore[no-untyped-call]
         if least <= limits.min and limits.max <= most:
             return HOLDS
-    data = data_of(name, tensor)
+    data = tensor.data()
     values = numbers(data)
     if values is None:
         return HOLDS
@@ -263,9 +260,9 @@ def _within(name: str, tensor: SourceTensor, least: float, most: float) -> Answe
     help_=Text("limit the norm from below and divide by it"),
 )
 @each_tensor
-def _norms_not_zero(rule: deviations.NormsNotZero, node: BoundNode, tensor: SourceTensor) -> Answer:
+def _norms_not_zero(rule: deviations.NormsNotZero, node: BoundNode, tensor: Operand) -> Answer:
     """The answer for one tensor; an axis that it does not have is reported elsewhere."""
-    data, axis = data_of(rule.tensor, tensor), node.value(rule.attribute)
+    data, axis = tensor.data(), node.value(rule.attribute)
     if not isinstance(axis, int) or not -data.ndim <= axis < data.ndim:
         return HOLDS
     zeros = ~data.any(axis=axis)

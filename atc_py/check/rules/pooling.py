@@ -11,10 +11,9 @@ from atc_py.check.reading import (
     Answer,
     SettledError,
     attribute,
-    described,
     fails,
     integers,
-    known_dims,
+    operand,
     shown,
     unknown,
 )
@@ -115,12 +114,12 @@ def _listed(node: BoundNode, name: str, unset: tuple[int, ...]) -> tuple[int, ..
 
 
 def _no_axis(pool: _Pool, node: BoundNode, name: str, meets: Callable[[_Axis], bool]) -> Answer:
-    tensor = node.tensor(name)
-    dims = None if tensor is None else known_dims(name, tensor)
+    tensor = operand(node, name)
+    dims = None if tensor is None else tensor.known_dims()
     if tensor is None or dims is None or len(dims) != len(pool.windows) + _OUTER:
         return HOLDS  # other rules report it
     axes = pool.axes(dims)
-    seen = COMMA.join([described(name, tensor), verbatim(shown(pool.windows))])
+    seen = COMMA.join([tensor.described(), verbatim(shown(pool.windows))])
     if any(axis is not None and meets(axis) for axis in axes):
         return fails(seen)
     return unknown(seen) if None in axes else HOLDS

@@ -7,23 +7,19 @@ from atc_py.check.predicate import each_pair, each_tensor, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
+    Operand,
     all_of,
     asked,
     attribute,
     count_of,
-    described,
-    dims_of,
     fails,
     integers,
-    known_length,
     lengths,
     noted,
-    shape_text,
     shown,
     unknown,
 )
 from atc_py.diag import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
-from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import rules
 from atc_py.text import COMMA, Text
 
@@ -58,9 +54,9 @@ def _dim_product_in_range(rule: rules.DimProductInRange, node: BoundNode) -> Ans
 
 
 def _product_fits(
-    rule: rules.DimProductInRange, node: BoundNode, other: SourceTensor, length: int | None
+    rule: rules.DimProductInRange, node: BoundNode, other: Operand, length: int | None
 ) -> Answer:
-    factor = known_length(rule.other, other, length)
+    factor = other.known_length(length)
     least, most = rule.range
     note = f"{rule.dim} of {rule.other} = {shown(factor)}"
     return _dim(node, rule.tensor, rule.dim, lambda length: least <= length * factor <= most, note)
@@ -134,9 +130,9 @@ def _dim(
     answers = []
     for tensor, length in lengths(node, name, dim):
         if length is None:
-            answers.append(unknown(described(name, tensor)))
+            answers.append(unknown(tensor.described()))
         elif not keeps(length):
-            answers.append(fails(noted(shown(length), note or shape_text(tensor))))
+            answers.append(fails(noted(shown(length), note or tensor.shape_text())))
     return all_of(answers)
 
 
@@ -147,21 +143,21 @@ def _dim(
 )
 @each_tensor
 def _element_count_in_range(
-    rule: rules.ElementCountInRange, _: BoundNode, tensor: SourceTensor
+    rule: rules.ElementCountInRange, _: BoundNode, tensor: Operand
 ) -> Answer:
     """The answer for one tensor; open dims make its count 0 or at least the known part."""
     least, most = rule.range
-    dims = dims_of(tensor)
+    dims = tensor.dims
     count = count_of(dims)
     if count is not None:
         text = shown(count)
-        shape = shape_text(tensor)
+        shape = tensor.shape_text()
         faulty = noted(text, shape) if len(dims or ()) > 1 else text
         return HOLDS if least <= count <= most else fails(faulty)
     at_least = count_of([1 if dim is None else dim for dim in dims or ()]) or 0
     if dims is not None and at_least > most and least > 0:
-        return fails(shape_text(tensor))
-    return unknown(described(rule.tensor, tensor))
+        return fails(tensor.shape_text())
+    return unknown(tensor.described())
 
 
 # Shapes that must agree -------------------------------------------------------------------------
@@ -174,7 +170,7 @@ def _element_count_in_range(
 )
 def _dims_equal(rule: rules.DimsEqual, node: BoundNode) -> Answer:
     return all_of(
-        asked(_lengths_agree, rule, dim, one, two)
+        asked(_lengths_agree, dim, one, two)
         for dim in rule.dims
         for one in lengths(node, rule.tensor, dim)
         for two in lengths(node, rule.other, dim)
@@ -182,12 +178,9 @@ def _dims_equal(rule: rules.DimsEqual, node: BoundNode) -> Answer:
 
 
 def _lengths_agree(
-    rule: rules.DimsEqual,
-    dim: str,
-    one: tuple[SourceTensor, int | None],
-    two: tuple[SourceTensor, int | None],
+    dim: str, one: tuple[Operand, int | None], two: tuple[Operand, int | None]
 ) -> Answer:
-    first, second = known_length(rule.tensor, *one), known_length(rule.other, *two)
+    first, second = one[0].known_length(one[1]), two[0].known_length(two[1])
     if first == second:
         return HOLDS
     a, b = shown(first), shown(second)
@@ -196,9 +189,9 @@ def _lengths_agree(
             "{dim} = {a} in {tensor} and {b} in {other}",
             dim=dim,
             a=a,
-            tensor=rule.tensor,
+            tensor=one[0].name,
             b=b,
-            other=rule.other,
+            other=two[0].name,
         )
     )
 
@@ -211,11 +204,11 @@ def _lengths_agree(
     ),
 )
 @each_pair
-def _shapes_equal(rule: rules.ShapesEqual, one: SourceTensor, two: SourceTensor) -> Answer:
-    if one is two:
+def _shapes_equal(_: rules.ShapesEqual, one: Operand, two: Operand) -> Answer:
+    if one.tensor is two.tensor:
         return HOLDS
-    first, second = dims_of(one), dims_of(two)
-    seen = COMMA.join([described(rule.tensor, one), described(rule.other, two)])
+    first, second = one.dims, two.dims
+    seen = COMMA.join([one.described(), two.described()])
     if first is not None and second is not None:
         # Known dims that differ decide, whatever the open ones turn out to be.
         pairs = list(zip(first, second, strict=False))
