@@ -20,7 +20,7 @@ from atc_py.system.input_files import guarded_run
 
 if TYPE_CHECKING:
     from atc_py.check.findings import CheckReport
-    from atc_py.onnx_graph.source.file_graph import FileGraph
+    from atc_py.onnx_graph.source import FileGraph
     from atc_py.results.fixing import Fixing
     from atc_py.results.quantization import FloatQuantization, Quantization
 

@@ -6,7 +6,7 @@ from itertools import groupby
 from atc_py.lowering.lower import can_lower
 from atc_py.report.operators.listing import compiles_words, first_dtypes
 from atc_py.report.operators.rules import attribute_words, operand_words, rule_words
-from atc_py.spec import OpSpec, all_specs
+from atc_py.spec import OpSpec, library
 from atc_py.text import Text
 
 _OPENING = """\
@@ -31,7 +31,7 @@ Rules
 
 def operators_page() -> Iterator[str]:
     """Yield the operator specifications: a table of all, and a section for each."""
-    specs = all_specs()
+    specs = library().all()
     yield "# Operators"
     yield ""
     yield from _OPENING.splitlines()
@@ -53,7 +53,7 @@ def spec_notes_page() -> Iterator[str]:
     yield ""
     yield "The list is silent, odd or contradicts itself or ONNX in places. What the specifications"
     yield "make of it is explained in the `notes` of each file; this page collects them."
-    specs = sorted(all_specs(), key=lambda spec: (spec.group, spec.op.lower()))
+    specs = sorted(library().all(), key=lambda spec: (spec.group, spec.op.lower()))
     for group, members in groupby(specs, key=lambda spec: spec.group):
         yield ""
         yield f"## {group}"

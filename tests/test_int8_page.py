@@ -55,7 +55,7 @@ def run_commands(text: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def all_reasons() -> Mapping[str, Text]:
     """Return the reasons that are not made of parts, by name."""
-    return {name: each for name, each in vars(parameters).items() if isinstance(each, Text)}
+    return {name: text for name, text in vars(parameters.Reason).items() if isinstance(text, Text)}
 
 
 @pytest.mark.parametrize("name", sorted(all_reasons()))

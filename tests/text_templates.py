@@ -17,6 +17,8 @@ _TEMPLATES = {
     "Text": slice(1),
     "UnfitError": slice(1),
     "MissError": slice(1),
+    "ContradictionError": slice(1),
+    "no_form": slice(1, 2),
     "plural": slice(1, 3),
     "require": slice(1, 2),
     "UsageError": slice(1),
@@ -131,7 +133,7 @@ def _english_values(function: ast.FunctionDef) -> Iterator[str]:
                 yield from filter(_WORD.search, _written(value))
 
 
-_FILLING = {"Text", "plural", "with_values"}
+_FILLING = {"Text", "plural", "with_values", "ContradictionError", "no_form"}
 _WORD = re.compile(r"(^| )[a-z]{3,}( |$)")
 
 

@@ -4,6 +4,7 @@ Of those that a trial can compile apart from the rest, one of each kind is tried
 """
 
 from collections.abc import Hashable, Iterator, Sequence
+from math import inf
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
@@ -71,15 +72,18 @@ def node_signature(view: SourceNode, *, weights: bool, unread: bool = False) -> 
     itself only; if `unread`, nothing of one counts but its type. Unless `weights`, of constants of
     floats that are long or of which nothing but results depends their type counts, not their data.
     """
-    tensor = _tensor_key if weights else _tensor_type if view.op_type in _ARITHMETIC else _tensor
-    tensor = _tensor_unread if unread else tensor
+    floats, others = (inf, inf) if weights else (_SHORT, inf)
+    if unread:
+        floats, others = _SHORT, _SHORT
+    elif not weights and view.op_type in _ARITHMETIC:
+        floats = -1
     attributes = view.attributes
     return (
         view.op_type,
         view.domain,
         view.opset,
-        tuple(map(tensor, view.inputs)),
-        tuple(map(tensor, view.outputs)),
+        tuple([_tensor_key(tensor, floats, others) for tensor in view.inputs]),
+        tuple([_tensor_key(tensor, floats, others) for tensor in view.outputs]),
         tuple(map(_attribute, attributes, attributes.values())) if attributes else (),
     )
 
@@ -94,34 +98,15 @@ def _content(const: ConstData) -> NodeSignature:
     return id(const)  # the model, which outlives its keys, keeps it
 
 
-def _tensor(tensor: SourceTensor | None) -> NodeSignature:
-    """The key of a tensor; for a long constant of floats its type."""
-    known = tensor and tensor.const
-    if tensor and known and "float" in tensor.element and element_count(known.shape) > _SHORT:
-        return tensor.element, tensor.dims, None
-    return _tensor_key(tensor)
-
-
-def _tensor_type(tensor: SourceTensor | None) -> NodeSignature:
-    """The key of a tensor whose floats only enter computations: its type."""
-    if tensor is None or tensor.const is None or "float" not in tensor.element:
-        return _tensor(tensor)
-    return tensor.element, tensor.dims, None
-
-
-def _tensor_unread(tensor: SourceTensor | None) -> NodeSignature:
-    """The key of a tensor; for a long constant its type."""
-    if tensor is None or tensor.const is None or element_count(tensor.const.shape) <= _SHORT:
-        return _tensor_key(tensor)
-    return tensor.element, tensor.dims, None
-
-
-def _tensor_key(tensor: SourceTensor | None) -> NodeSignature:
+def _tensor_key(tensor: SourceTensor | None, floats: float, others: float) -> NodeSignature:
+    """The key of a tensor; of a constant with more elements than these, its type."""
     if tensor is None:
         return None
     known = tensor.const
     if known is None:
         return tensor.element, tensor.dims
+    if element_count(known.shape) > (floats if "float" in tensor.element else others):
+        return tensor.element, tensor.dims, None
     return tensor.element, tensor.dims, _content(known)
 
 

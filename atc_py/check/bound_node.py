@@ -14,11 +14,7 @@ from atc_py.target import Soc
 
 
 class Conditions(msgspec.Struct, frozen=True):
-    """Conditions that rules can depend on beside the node.
-
-    Raises:
-        AtcError: BAD_OPTION for a release that is not known.
-    """
+    """Conditions that rules can depend on beside the node."""
 
     mode: PrecisionMode
     soc: Soc

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import Predicate
-from atc_py.check.reading import HOLDS, Answer, State, rank_of, unknown
+from atc_py.check.reading import HOLDS, Answer, Operand, State, operand, operands, unknown
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.spec import Level, OpSpec, Rule, When
 from atc_py.spec.deviations import NoneBeforeSets, PartGiven, SetsAsBefore
@@ -70,7 +70,7 @@ def _conditions_on_tensors(when: When, node: BoundNode) -> Iterator[bool | None]
     for condition in when.dtypes:
         yield _has_dtype(node.tensor(condition.tensor), condition.one_of)
     for ranked in when.ranks:
-        yield _has_rank(node.tensor(ranked.tensor), ranked.rank)
+        yield _has_rank(operand(node, ranked.tensor), ranked.rank)
     for dim in when.dims:
         length = node.length(dim.tensor, dim.dim)
         yield None if length is None else length == dim.equals
@@ -82,11 +82,10 @@ def _has_dtype(tensor: SourceTensor | None, dtypes: tuple[DType, ...]) -> bool |
     return tensor.dtype in dtypes if tensor.element else None
 
 
-def _has_rank(tensor: SourceTensor | None, rank: int) -> bool | None:
+def _has_rank(tensor: Operand | None, rank: int) -> bool | None:
     if tensor is None:
         return False
-    own = rank_of(tensor)
-    return None if own is None else own == rank
+    return None if tensor.rank is None else tensor.rank == rank
 
 
 def is_outweighed(rule: Rule, node: BoundNode) -> bool:
@@ -96,11 +95,10 @@ def is_outweighed(rule: Rule, node: BoundNode) -> bool:
         return False
     if against.families and here.soc.family.value not in against.families:
         return False
-    tensors = node.tensors(str(rule.arguments.get("tensor", "")))
     return all(
-        (not against.dtypes or tensor.dtype in against.dtypes)
-        and (not against.ranks or rank_of(tensor) in against.ranks)
-        for tensor in tensors
+        (not against.dtypes or tensor.tensor.dtype in against.dtypes)
+        and (not against.ranks or tensor.rank in against.ranks)
+        for tensor in operands(node, str(rule.arguments.get("tensor", "")))
     )
 
 
@@ -131,7 +129,7 @@ class NodesBefore:
         for node in nodes:
             key = node.domain, node.op_type
             if key not in asked:
-                asked[key] = _asked(spec_of(node))
+                asked[key] = asked_of_nodes_before(spec_of(node))
             for name in sorted(asked[key] & node.attributes.keys()) if asked[key] else ():
                 self._setters.setdefault((*key, name), []).append(node)
         self._asked, self._inputs = asked, inputs
@@ -185,12 +183,7 @@ class NodesBefore:
         return bool(one.scope or other.scope) or self._places[one] < self._places[other]
 
 
-def depends_on_nodes_before(spec: OpSpec | None) -> bool:
-    """True if deviations of an operator depend on nodes before a node."""
-    return bool(_asked(spec))
-
-
-def _asked(spec: OpSpec | None) -> set[str]:
+def asked_of_nodes_before(spec: OpSpec | None) -> set[str]:
     """The attributes of nodes before that deviations of an operator depend on."""
     rules = () if spec is None else (row.unless for row in spec.deviations)
     asking = [rule for rule in rules if isinstance(rule, NoneBeforeSets | SetsAsBefore)]

@@ -274,12 +274,7 @@ def with_kept(check: ModelCheck, specs: Library) -> ModelCheck:
 
 
 class RulesBrokenError(AtcError):
-    """A model cannot be compiled: it contradicts itself, breaks rules, or needs missing lowerings.
-
-    Attributes:
-        check: all findings, also those that do not prevent compilation.
-        missing: operators that are on the list and do not compile yet.
-    """
+    """A model that contradicts itself, breaks rules, or needs lowerings that are missing."""
 
     def __init__(
         self,
@@ -288,8 +283,8 @@ class RulesBrokenError(AtcError):
         first: Iterable[Diagnostic] = (),
     ) -> None:
         """Take the findings; `first` are those that end a conversion before any of the check's."""
-        self.check = check
-        self.missing = tuple(missing)
+        self.check = check  # all findings, also those that do not prevent compilation
+        self.missing = tuple(missing)  # listed operators that do not compile yet
         errors = [finding for finding in check.findings if finding.standing is Standing.ERROR]
         super().__init__(
             *first, *check.faults, *(problem.diagnostic() for problem in errors), *self.missing

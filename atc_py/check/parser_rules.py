@@ -1,7 +1,6 @@
 """Findings where a model breaks a rule of CANN's ONNX parser that is about no single operator."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
 
 from atc_py.check.deviations import certainty_on
 from atc_py.check.findings import Finding, Standing
@@ -14,75 +13,75 @@ from atc_py.text import Text, Words, verbatim
 _SOURCE = "op_specs/cann.yaml"
 
 
-class _Words(NamedTuple):
-    """Words about a rule besides its effect."""
-
-    demand: Text
-    hint: Text
-
-
 _WRITES = Text("`atc-py fix --for cann` writes the model in the form that the parser takes")
 
-_SAID = {
-    "several-imports": _Words(
+_SAID: Mapping[str, tuple[Text, Text]] = {
+    "several-imports": (
         Text("the parser takes models that import one domain"),
         Text("`atc-py fix --for cann` leaves out domains that no node uses"),
     ),
-    "domain-not-imported": _Words(
-        Text("the domain of a node must be imported under the same spelling"), _WRITES
+    "domain-not-imported": (
+        Text("the domain of a node must be imported under the same spelling"),
+        _WRITES,
     ),
-    "repeated-name": _Words(Text("names of nodes must be unique in a graph"), _WRITES),
-    "omitted-input-in-branch": _Words(
+    "repeated-name": (Text("names of nodes must be unique in a graph"), _WRITES),
+    "omitted-input-in-branch": (
         Text("nodes in branches of an If must not omit inputs"),
         Text("`atc-py fix --for cann` writes the default as a constant"),
     ),
-    "omitted-output-as-input": _Words(
+    "omitted-output-as-input": (
         Text("a graph must not have both omitted inputs and omitted outputs"),
         Text("`atc-py fix --for cann` gives omitted outputs names"),
     ),
-    "constant-without-value": _Words(
-        Text("a Constant must have its data in the attribute value"), _WRITES
+    "constant-without-value": (
+        Text("a Constant must have its data in the attribute value"),
+        _WRITES,
     ),
-    "no-inputs": _Words(
+    "no-inputs": (
         Text("the graph must have inputs"),
         Text("export the model with an input, or compute its results once, on the host"),
     ),
-    "output-without-input": _Words(
+    "output-without-input": (
         Text("every output must depend on an input of the graph"),
         Text("feed what the output depends on as an input"),
     ),
-    "function": _Words(
+    "function": (
         Text("the parser takes models whose functions are inlined"),
         Text("`atc-py fix --for cann` inlines them"),
     ),
-    "capture-of-nested-if": _Words(
+    "capture-of-nested-if": (
         Text(
             "values that a branch of an inner If takes from outside must also be read in the "
             "outer branch"
         ),
         Text("`atc-py fix --for cann` passes the values on"),
     ),
-    "element-type": _Words(
+    "element-type": (
         Text("the element type must be one that the parser has"),
         Text("cast to such a type before the model is exported"),
     ),
-    "numbers-one-by-one": _Words(
-        Text("constants of narrow types must have their data in raw_data"), _WRITES
+    "numbers-one-by-one": (
+        Text("constants of narrow types must have their data in raw_data"),
+        _WRITES,
     ),
-    "fill-one-by-one": _Words(
-        Text("the value of a ConstantOfShape must have its data in raw_data"), _WRITES
+    "fill-one-by-one": (
+        Text("the value of a ConstantOfShape must have its data in raw_data"),
+        _WRITES,
     ),
-    "external-data-in-branch": _Words(
-        Text("constants of branches must have their data in the model's file"), _WRITES
+    "external-data-in-branch": (
+        Text("constants of branches must have their data in the model's file"),
+        _WRITES,
     ),
-    "external-data-key": _Words(
-        Text("keys of external data other than location must hold numbers"), _WRITES
+    "external-data-key": (
+        Text("keys of external data other than location must hold numbers"),
+        _WRITES,
     ),
-    "file-size": _Words(
+    "file-size": (
         Text("the file must have at most 2147483647 bytes"),
         Text("save weights beside the model, as external data"),
     ),
 }
+"""What a rule demands besides its effect, and the hint, by name."""
 
 
 def model_findings(places: Iterable[Broken], path: str, cann: str) -> tuple[Finding, ...]:

@@ -13,9 +13,8 @@ from typing import Any, TypeAlias, TypeVar, get_args
 import msgspec
 
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.reading import Answer, all_of, asked
-from atc_py.diag import Code
-from atc_py.onnx_graph.source import SourceTensor
+from atc_py.check.reading import Answer, Operand, all_of, asked, operands
+from atc_py.diag import DEVIATES_ON_CANN, Code
 from atc_py.spec import Rule
 from atc_py.system.register import Register, place_of
 from atc_py.text import Text
@@ -59,22 +58,27 @@ def predicate(
     return register
 
 
-def each_tensor(test: Callable[[Any, SourceTensor], Answer]) -> Test:
+def deviation(*, demand: str, help_: Text) -> Callable[[_T], _T]:
+    """Register a function as the predicate of a rule that only deviations of CANN ask."""
+    return predicate(DEVIATES_ON_CANN, demand=demand, help_=help_)
+
+
+def each_tensor(test: Callable[[Any, BoundNode, Operand], Answer]) -> Test:
     """The predicate of a rule on every tensor of its operand."""
 
     @wraps(test)
     def test_node(rule: Any, node: BoundNode) -> Answer:
-        return all_of(asked(test, rule, tensor) for tensor in node.tensors(rule.tensor))
+        return all_of(asked(test, rule, node, tensor) for tensor in operands(node, rule.tensor))
 
     return test_node
 
 
-def each_pair(test: Callable[[Any, SourceTensor, SourceTensor], Answer]) -> Test:
+def each_pair(test: Callable[[Any, Operand, Operand], Answer]) -> Test:
     """The predicate of a rule on every tensor of its operand, with each of another one."""
 
     @wraps(test)
     def test_node(rule: Any, node: BoundNode) -> Answer:
-        pairs = product(node.tensors(rule.tensor), node.tensors(rule.other))
+        pairs = product(operands(node, rule.tensor), operands(node, rule.other))
         return all_of(asked(test, rule, tensor, other) for tensor, other in pairs)
 
     return test_node

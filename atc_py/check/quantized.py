@@ -91,7 +91,8 @@ def _misread_pools(model: SourceModel) -> Mapping[SourceNode, Text]:
     pools = {
         node.outputs[0]: node
         for node in model.all_nodes
-        if node.op_type == _POOL and node.inputs and _is_int8(node.inputs[0])
+        if node.op_type == _POOL
+        and any(x is not None and x.dtype is DType.INT8 for x in node.inputs[:1])
     }
     if not pools:
         return {}
@@ -106,10 +107,6 @@ def _misread_pools(model: SourceModel) -> Mapping[SourceNode, Text]:
                 read = Text("{op} reads its sums", op=node.op_type)
                 misread.setdefault(pools[tensor], read)
     return misread
-
-
-def _is_int8(tensor: SourceTensor | None) -> bool:
-    return tensor is not None and tensor.dtype is DType.INT8
 
 
 def _scales_by_one_factor(node: SourceNode) -> bool:
@@ -155,11 +152,7 @@ _QUANTIZED = {
 
 
 class QuantizedModel:
-    """Messages about quantization, node by node.
-
-    Attributes:
-        layers: the layers that constant folding has left.
-    """
+    """Messages about quantization, node by node."""
 
     def __init__(self, model: SourceModel, soc: Soc) -> None:
         self._soc = soc
@@ -168,6 +161,7 @@ class QuantizedModel:
         nodes = self._on_this_soc(model)
         left = {(view.scope, view.index) for view in model.all_nodes} if nodes else set()
         layers = (node for node in nodes if node.outcome is not Outcome.KEPT)
+        # the layers that constant folding has left
         self.layers = tuple(layer for layer in layers if (layer.scope, layer.index) in left)
         self._path = str(model.path)
         self._unreported: dict[tuple[str, int], list[QuantizedNode]] = {}

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -145,60 +145,124 @@ def _has_type(value: Any, kind: AttributeType) -> bool:
     return kind is AttributeType.STRING and isinstance(value, str)
 
 
-# Shapes -----------------------------------------------------------------------------------------
+# Tensors ----------------------------------------------------------------------------------------
 
 
-def dims_of(tensor: SourceTensor) -> tuple[int | None, ...] | None:
-    """Its dims, which of a constant are those of its data."""
-    return tensor.dims if tensor.const is None else tensor.const.shape
+class Operand(NamedTuple):
+    """A tensor of a node, with the name of the operand that it is.
+
+    What must be known of it settles a rule where it is not: then the rule is undecided.
+    """
+
+    name: str
+    tensor: SourceTensor
+
+    @property
+    def dims(self) -> tuple[int | None, ...] | None:
+        """Its dims, which of a constant are those of its data."""
+        return self.tensor.dims if self.tensor.const is None else self.tensor.const.shape
+
+    @property
+    def rank(self) -> int | None:
+        return None if self.dims is None else len(self.dims)
+
+    def known_dims(self) -> tuple[int | None, ...]:
+        """The dims, whose number must be known."""
+        dims = self.dims
+        if dims is None:
+            raise SettledError(unknown(self.described()))
+        return dims
+
+    def known_rank(self) -> int:
+        return len(self.known_dims())
+
+    def known_count(self) -> int:
+        """The number of elements, which must be known."""
+        return self.known_length(count_of(self.dims))
+
+    def known_length(self, length: int | None) -> int:
+        """A number that follows from the dims, which must be known."""
+        if length is None:
+            raise SettledError(unknown(self.described()))
+        return length
+
+    @property
+    def is_known(self) -> bool:
+        """True if its values are known at compile time; those of an empty tensor are."""
+        return self.tensor.const is not None or 0 in (self.tensor.dims or ())
+
+    def data(self) -> npt.NDArray[Any]:
+        """The data, which must be looked at."""
+        data = self.constant()
+        if isinstance(data, Text):
+            raise SettledError(unknown(data))
+        return data
+
+    def integers(self) -> tuple[int, ...]:
+        """The integers of the data, row by row; of others a rule fails."""
+        data = self.data()
+        values = numbers(data)
+        if values is None or (values.size and values.dtype.kind == "f"):
+            raise SettledError(fails(array_at_fault(data)))
+        return tuple(values.tolist())
+
+    def constant(self) -> npt.NDArray[Any] | Text:
+        """The data, or why it is not looked at."""
+        if not self.is_known:
+            return Text("{name} is not constant", name=self.name)
+        const = self.tensor.const
+        if const is None:
+            return np.empty(0, np.int64)
+        if (count_of(const.shape) or 0) > READ_LIMIT:
+            return Text(
+                "{name} has more than {read_limit} elements, which are not read",
+                name=self.name,
+                read_limit=READ_LIMIT,
+            )
+        return Reads.data(const)
+
+    def with_rank(self, text: str) -> Text:
+        """A value that does not suit the rank, which is known."""
+        return noted(text, Text("{name} has rank {rank}", name=self.name, rank=self.rank))
+
+    def shape_text(self) -> str:
+        """`1x3x?x?`; empty for a scalar and where the rank is not known."""
+        return _dims_text(self.dims or ())
+
+    def described(self) -> Text:
+        """The shape in words, as far as it is known."""
+        dims = self.dims
+        if dims is None:
+            return Text("the rank of {name} is not known", name=self.name)
+        if not dims:
+            return Text("{name} is a scalar", name=self.name)
+        return Text("{name} is {dims}", name=self.name, dims=_dims_text(dims))
 
 
-def known_dims(name: str, tensor: SourceTensor) -> tuple[int | None, ...]:
-    """The dims of a tensor of operand `name`; without a rank a rule is undecided."""
-    dims = dims_of(tensor)
-    if dims is None:
-        raise SettledError(unknown(described(name, tensor)))
-    return dims
+def operands(node: BoundNode, name: str) -> list[Operand]:
+    """The tensors of an operand: none if absent, several if it is variadic."""
+    return [Operand(name, tensor) for tensor in node.tensors(name)]
 
 
-def known_rank(name: str, tensor: SourceTensor) -> int:
-    """The number of axes of a tensor of operand `name`; while it is open a rule is undecided."""
-    return len(known_dims(name, tensor))
+def operand(node: BoundNode, name: str) -> Operand | None:
+    """The tensor of an operand, the first of several; None where it is absent."""
+    tensor = node.tensor(name)
+    return None if tensor is None else Operand(name, tensor)
 
 
-def known_count(name: str, tensor: SourceTensor) -> int:
-    """The elements of a tensor of operand `name`; while it is open a rule is undecided."""
-    count = count_of(dims_of(tensor))
-    if count is None:
-        raise SettledError(unknown(described(name, tensor)))
-    return count
-
-
-def known_length(name: str, tensor: SourceTensor, length: int | None) -> int:
-    """A dim of a tensor of operand `name`; while it is open a rule is undecided."""
-    if length is None:
-        raise SettledError(unknown(described(name, tensor)))
-    return length
-
-
-def rank_of(tensor: SourceTensor) -> int | None:
-    dims = dims_of(tensor)
-    return None if dims is None else len(dims)
-
-
-def lengths(node: BoundNode, name: str, dim: str) -> Iterator[tuple[SourceTensor, int | None]]:
+def lengths(node: BoundNode, name: str, dim: str) -> Iterator[tuple[Operand, int | None]]:
     """Yield each tensor of the operand with its dim `dim`, None where that is open.
 
     A tensor of another rank than the layouts' has no such dimension and is left out: the rule on
     its rank reports it.
     """
-    operand = node.operand(name)
-    for tensor in node.tensors(name):
-        dims = dims_of(tensor)
+    row = node.operand(name)
+    for tensor in operands(node, name):
+        dims = tensor.dims
         if dims is None:
             yield tensor, None
             continue
-        layout = operand.layout_of(len(dims)) or ""
+        layout = row.layout_of(len(dims)) or ""
         if dim in layout:
             yield tensor, dims[layout.index(dim)]
 
@@ -215,51 +279,6 @@ def count_of(dims: Sequence[int | None] | None) -> int | None:
             return None
         count = min(count * dim, _CEILING)
     return count
-
-
-# Data of constants ------------------------------------------------------------------------------
-
-
-def is_known(tensor: SourceTensor) -> bool:
-    """True if its values are known at compile time; those of an empty tensor are."""
-    return tensor.const is not None or 0 in (tensor.dims or ())
-
-
-def may_be_known(node: BoundNode, tensor: SourceTensor) -> bool:
-    """True if a choice of dims may make its values known, or leave it without any."""
-    return node.waits and (tensor.settles or tensor.dims is None or None in tensor.dims)
-
-
-def data_of(name: str, tensor: SourceTensor) -> npt.NDArray[Any]:
-    """The data of a tensor of the operand `name`; where it is not looked at a rule is undecided."""
-    data = constant(name, tensor)
-    if isinstance(data, Text):
-        raise SettledError(unknown(data))
-    return data
-
-
-def integers_in(name: str, tensor: SourceTensor) -> tuple[int, ...]:
-    """The integers of a tensor of the operand `name`, row by row; of others a rule fails."""
-    data = data_of(name, tensor)
-    values = numbers(data)
-    if values is None or (values.size and values.dtype.kind == "f"):
-        raise SettledError(fails(array_at_fault(data)))
-    return tuple(values.tolist())
-
-
-def constant(name: str, tensor: SourceTensor) -> npt.NDArray[Any] | Text:
-    """The data of a tensor of the operand `name`, or why it is not looked at."""
-    if not is_known(tensor):
-        return Text("{name} is not constant", name=name)
-    if tensor.const is None:
-        return np.empty(0, np.int64)
-    if (count_of(tensor.const.shape) or 0) > READ_LIMIT:
-        return Text(
-            "{name} has more than {read_limit} elements, which are not read",
-            name=name,
-            read_limit=READ_LIMIT,
-        )
-    return Reads.data(tensor.const)
 
 
 def numbers(data: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
@@ -348,26 +367,6 @@ def array_at_fault(data: npt.NDArray[Any], index: int = 0) -> str:
 def noted(value: object, note: str) -> Text:
     """A value with a note after it in brackets."""
     return Text("{value} ({note})", value=value, note=note)
-
-
-def with_rank(text: str, name: str, rank: int) -> Text:
-    """A value that does not suit the rank of the operand `name`."""
-    return noted(text, Text("{name} has rank {rank}", name=name, rank=rank))
-
-
-def shape_text(tensor: SourceTensor) -> str:
-    """`1x3x?x?`; empty for a scalar and where the rank is not known."""
-    return _dims_text(dims_of(tensor) or ())
-
-
-def described(name: str, tensor: SourceTensor) -> Text:
-    """The shape of operand `name` in words, as far as it is known."""
-    dims = dims_of(tensor)
-    if dims is None:
-        return Text("the rank of {name} is not known", name=name)
-    if not dims:
-        return Text("{name} is a scalar", name=name)
-    return Text("{name} is {dims}", name=name, dims=_dims_text(dims))
 
 
 def _dims_text(dims: Sequence[int | None]) -> str:

@@ -32,6 +32,10 @@ from atc_py.text import Text
 
 _NO_VERSION = Text("ONNX does not define it at any listed opset")
 
+_LACKS = "version {listed} of {op}, which is listed, has no {part} as version {own} has"
+_REQUIRES = "version {listed} of {op}, which is listed, requires {part}, version {own} does not"
+_CHANGED = "{part} changed between version {listed} of {op}, which is listed, and version {own}"
+
 
 class OpsetPlacement(msgspec.Struct, frozen=True):
     """The listed opset at which a node stands."""
@@ -178,14 +182,14 @@ class _Restating:
             if own is None or name.startswith(INTERNAL_PREFIX):
                 continue
             if listed is not None and listed.type != own.type:
-                return self._means_otherwise(Text("the type of attribute {name}", name=name))
+                return self._refusal(_CHANGED, Text("the type of attribute {name}", name=name))
             row = self._spec.attribute(name)
             judged = not self._strict and row is not None and self._spec.is_unlisted(row)
             if listed is not None or judged:
                 kept[name] = value
             # What the listed version lacks goes where the own one means the same without it.
             elif value != own.default:
-                return self._lacks(Text("attribute {name}", name=name))
+                return self._refusal(_LACKS, Text("attribute {name}", name=name))
         return self._unset_attributes(kept) or kept
 
     def _unset_attributes(self, kept: Mapping[str, SourceAttr]) -> Text | None:
@@ -194,11 +198,11 @@ class _Restating:
             row = self._spec.attribute(name)
             allowed = row.one_of if self._strict and row and self._spec.is_unlisted(row) else ()
             if allowed and name not in kept and schema.default not in allowed:
-                return self._lacks(Text("attribute {name}", name=name))
+                return self._refusal(_LACKS, Text("attribute {name}", name=name))
         for name, listed in self._listed.attributes.items():
             own = self._own.attributes.get(name)
             if name not in kept and own is not None and own.default != listed.default:
-                return self._means_otherwise(Text("the default of attribute {name}", name=name))
+                return self._refusal(_CHANGED, Text("the default of attribute {name}", name=name))
         return None
 
     def _changed_default(self) -> Text | None:
@@ -212,7 +216,9 @@ class _Restating:
                 continue
             value = self._view.attributes.get(name, own.default)
             if value is not None and value not in row.one_of and not isinstance(value, tuple):
-                return self._lacks(Text("attribute {name} with {value}", name=name, value=value))
+                return self._refusal(
+                    _LACKS, Text("attribute {name} with {value}", name=name, value=value)
+                )
         return None
 
     def _inputs(self, attributes: dict[str, SourceAttr]) -> tuple[SourceTensor | None, ...] | Text:
@@ -223,21 +229,21 @@ class _Restating:
                 continue
             formal = _formal_at(self._own.inputs, position)
             if formal is None:
-                return self._lacks(Text("input {at}", at=position))
+                return self._refusal(_LACKS, Text("input {at}", at=position))
             target = self._position(formal, position)
             if target is not None:
                 if not self._accepts_dtype(tensor, target):
                     what = Text(
                         "{element} for input {name}", element=tensor.element, name=formal.name
                     )
-                    return self._lacks(what)
+                    return self._refusal(_LACKS, what)
                 placed[target] = tensor
                 continue
             schema = self._listed.attributes.get(formal.name)
             value = None if schema is None else _as_attribute(tensor, schema)
             if value is None:
                 if schema is None:
-                    return self._lacks(Text("input {at}", at=formal.name))
+                    return self._refusal(_LACKS, Text("input {at}", at=formal.name))
                 return Text(
                     "{name} is an attribute in version {listed} of {op}, which is listed, and an "
                     "input that is not constant here",
@@ -275,14 +281,14 @@ class _Restating:
     ) -> Text | None:
         for name, schema in self._listed.attributes.items():
             if schema.required and name not in attributes:
-                return self._requires_more(Text("attribute {name}", name=name))
+                return self._refusal(_REQUIRES, Text("attribute {name}", name=name))
         for position, formal in enumerate(self._listed.inputs):
             there = position < len(inputs) and inputs[position] is not None
             there = there or position in self._moved
             row = self._spec.operand(formal.name)
             stands_in = row is not None and row.absent is not None
             if not (there or formal.optional or formal.variadic or stands_in):
-                return self._requires_more(Text("input {at}", at=formal.name))
+                return self._refusal(_REQUIRES, Text("input {at}", at=formal.name))
         return None
 
     def _outputs(self) -> Text | None:
@@ -290,29 +296,12 @@ class _Restating:
             if tensor is not None and _formal_at(self._listed.outputs, position) is None:
                 formal = _formal_at(self._own.outputs, position)
                 name = formal.name if formal else str(position)
-                return self._lacks(Text("output {at}", at=name))
+                return self._refusal(_LACKS, Text("output {at}", at=name))
         return None
 
     def _refusal(self, template: str, part: Text) -> Text:
         own, listed = self._own.since_version, self._listed.since_version
         return Text(template, listed=listed, own=own, op=self._spec.op, part=part)
-
-    def _lacks(self, part: Text) -> Text:
-        return self._refusal(
-            "version {listed} of {op}, which is listed, has no {part} as version {own} has", part
-        )
-
-    def _requires_more(self, part: Text) -> Text:
-        return self._refusal(
-            "version {listed} of {op}, which is listed, requires {part}, version {own} does not",
-            part,
-        )
-
-    def _means_otherwise(self, part: Text) -> Text:
-        return self._refusal(
-            "{part} changed between version {listed} of {op}, which is listed, and version {own}",
-            part,
-        )
 
 
 def _formal_at(formals: tuple[FormalParameter, ...], position: int) -> FormalParameter | None:

@@ -11,7 +11,7 @@ from atc_py.check.findings import CheckReport, Standing
 from atc_py.cli import options
 from atc_py.cli.console import print_blocks, print_bytes, progress, say
 from atc_py.cli.help_text import AliasedOption
-from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.onnx_graph.source import FileGraph
 from atc_py.options.compile_options import CheckOptions
 from atc_py.report.check.document import CheckDocument
 from atc_py.system.cache_folders import same_path

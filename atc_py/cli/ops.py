@@ -147,9 +147,9 @@ def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -
 
     Without PATH and --op-specs, atc-py's own are checked.
     """
+    from atc_py.check.lint import lint
     from atc_py.onnx_graph.reading.history import history
     from atc_py.report.operators.listing import lint_line
-    from atc_py.spec.lint import lint
     from atc_py.spec.lists import operator_lists
 
     given = [*paths, *([op_specs] if op_specs is not None else [])]

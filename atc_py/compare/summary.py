@@ -16,7 +16,7 @@ from atc_py.compare.targets import missed_by_all, missed_targets
 from atc_py.cost.calibration import Calibration
 from atc_py.cost.estimate import Fit
 from atc_py.diag import BAD_OPTION, AtcError, Diagnostic, ExitCode
-from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.onnx_graph.source import FileGraph
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.gears import Gears, format_gear
 from atc_py.options.input_shapes import format_input_shapes

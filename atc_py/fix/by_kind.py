@@ -22,7 +22,7 @@ import msgspec
 
 from atc_py.check.alike import node_signature
 from atc_py.check.bound_node import Conditions
-from atc_py.check.conditions import depends_on_nodes_before
+from atc_py.check.conditions import asked_of_nodes_before
 from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import Finding, Standing
 from atc_py.fix.deviating import are_read_elsewhere, is_unknown_to_parser
@@ -202,7 +202,7 @@ def _tells_of_all(
         for applied_rule in fixed.applied
     )
     specs = (library.find(node.op_type, node.domain) for node in (*nodes, *model.nodes))
-    if written > MOST_NEW_NODES or any(map(depends_on_nodes_before, specs)):
+    if written > MOST_NEW_NODES or any(map(asked_of_nodes_before, specs)):
         return False
     there = {name for node in fixed.graph.nodes for name in node.writes}
     made = {

@@ -17,8 +17,7 @@ from atc_py.fix.start import COUNTING, Start
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.graph import Links, ValueType, nodes_for
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
-from atc_py.onnx_graph.running.bounds import is_short
-from atc_py.onnx_graph.running.piece import ENGINES, NotRunError, Piece, PieceSettings
+from atc_py.onnx_graph.running.piece import ENGINES, NotRunError, Piece, PieceSettings, is_short
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.fix_rules import FixRules, range_options
 from atc_py.tensor.dtypes import DType

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -150,8 +151,7 @@ class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
         """The node with ONNX's own domain spelled "", which every function of onnx accepts."""
         if self.proto.domain == self.domain:
             return self.proto
-        plain = NodeProto()
-        plain.CopyFrom(self.proto)
+        plain = deepcopy(self.proto)
         plain.domain = self.domain
         return plain
 
@@ -167,7 +167,7 @@ class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
     @property
     def schema(self) -> defs.OpSchema | None:
         """ONNX's definition in force at the node's opset, or None."""
-        return _schema(self.op_type, self.opset, self.domain)
+        return schema_at(self.op_type, self.opset, self.domain)
 
 
 def _plain_values(node: NodeProto) -> Mapping[str, SourceAttr]:
@@ -186,7 +186,8 @@ def _shared_values(stated: bytes) -> Mapping[str, SourceAttr]:
 
 
 @lru_cache(maxsize=1024)
-def _schema(op_type: str, opset: int, domain: str) -> defs.OpSchema | None:
+def schema_at(op_type: str, opset: int, domain: str = "") -> defs.OpSchema | None:
+    """ONNX's definition in force at an opset, or None."""
     try:
         return defs.get_schema(op_type, opset, domain)
     except defs.SchemaError:

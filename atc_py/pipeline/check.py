@@ -19,8 +19,7 @@ from atc_py.onnx_graph.reading.file_graph import file_graph_of
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, surveyed
 from atc_py.onnx_graph.reading.read import read_model
-from atc_py.onnx_graph.source import SourceModel
-from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.onnx_graph.source import FileGraph, SourceModel
 from atc_py.options.compile_options import ANY_LIST, CheckOptions
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.passes.precision.control_files import find_controls

@@ -12,7 +12,7 @@ from atc_py.onnx_graph.reading.file_graph import (
     read_file_graph,
 )
 from atc_py.onnx_graph.reading.read import read_model
-from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.onnx_graph.source import FileGraph
 from atc_py.package.foreign import is_offline
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.onnx_facts import ExternalFile, OnnxFacts, OnnxOperator, OnnxPort

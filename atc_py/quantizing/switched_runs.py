@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from atc_py.compare.reference import ReferenceModel
 from atc_py.device.sim.execution.kept_results import KeptResults
+from atc_py.onnx_graph.folding.evaluate import DRAWN
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, nodes_for
 from atc_py.onnx_graph.reading.read import read_model
-from atc_py.onnx_graph.rewriting.total_nodes import DRAWN
 from atc_py.pipeline.running.samples import Feeds
 from atc_py.quantizing.executors import Executor, engine_of, start_executor
 from atc_py.quantizing.layers.measured import switch_name

@@ -7,7 +7,7 @@ import msgspec
 
 from atc_py.check.findings import CheckReport
 from atc_py.diag import Diagnostic
-from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.onnx_graph.source import FileGraph
 from atc_py.results.board import BoardComparison
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer_comparison import LayerComparison

@@ -1,15 +1,6 @@
 """Operator specifications: YAML files loaded into frozen values that remember their lines."""
 
-from atc_py.spec.library import (
-    ONNX_DOMAINS,
-    IndexEntry,
-    Library,
-    all_specs,
-    find_spec,
-    library,
-    spec_index,
-    specifications,
-)
+from atc_py.spec.library import ONNX_DOMAINS, IndexEntry, Library, library, specifications
 from atc_py.spec.loader import load_spec, parse_spec
 from atc_py.spec.model import AttributeSpec, AttributeType, OperandSpec, OpSpec, Target, compressed
 from atc_py.spec.rule import Level, Rule, When, stem_of
@@ -26,13 +17,10 @@ __all__ = [
     "Rule",
     "Target",
     "When",
-    "all_specs",
     "compressed",
-    "find_spec",
     "library",
     "load_spec",
     "parse_spec",
-    "spec_index",
     "specifications",
     "stem_of",
 ]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from atc_py.spec.deviations import covers
 from atc_py.spec.document import DataPath, Problem
 from atc_py.spec.model import AttributeSpec, AttributeType, OperandSpec, OpSpec, Value
-from atc_py.spec.references import check_references, check_rewrites
+from atc_py.spec.references import check_bounds, check_references, check_rewrites
 from atc_py.text import Text
 
 _MAX_OPSET = 30
@@ -204,13 +204,7 @@ def _bounds(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
             yield Problem(
                 (*path, key), message, Text("range is for numbers, each for lists"), key=True
             )
-        if bounds[0] > bounds[1]:
-            message = Text(
-                "the lower bound {bounds} is above the upper bound {bounds_2}",
-                bounds=bounds[0],
-                bounds_2=bounds[1],
-            )
-            yield Problem((*path, key), message, Text("write [lower, upper]"))
+        yield from check_bounds((*path, key), *bounds)
 
 
 def _span(path: DataPath, row: AttributeSpec | OperandSpec) -> Iterator[Problem]:

@@ -12,6 +12,7 @@ from atc_py.spec.rule import (
     Bilingual,
     Number,
     OfAttribute,
+    OfAttributeOn,
     OfPair,
     OfTensor,
     Rule,
@@ -58,13 +59,11 @@ class LargeWindowUnpadded(OfAttribute, frozen=True, kw_only=True):
     """A window of more than 255 elements, or with a stride above 63, has no explicit pads."""
 
 
-class LargeWindowValid(OfAttribute, frozen=True, kw_only=True):
+class LargeWindowValid(OfAttributeOn, frozen=True, kw_only=True):
     """A window of more than 255 elements, or with a stride above 63, has no other pads and overhang.
 
     Neither an auto_pad of SAME pads the tensor, nor does ceil_mode add a window.
     """
-
-    tensor: Text
 
 
 class NoneBeforeSets(OfAttribute, frozen=True, kw_only=True):
@@ -76,19 +75,16 @@ class NoneBeforeSets(OfAttribute, frozen=True, kw_only=True):
     along: Text
 
 
-class NormsNotZero(OfAttribute, frozen=True, kw_only=True):
+class NormsNotZero(OfAttributeOn, frozen=True, kw_only=True):
     """No run of the tensor's elements along the attribute's axis has zeros alone."""
 
-    tensor: Text
 
-
-class OneAxisFrom(OfAttribute, frozen=True, kw_only=True):
+class OneAxisFrom(OfAttributeOn, frozen=True, kw_only=True):
     """Of the axes from the attribute's on, none but one has another length than 1.
 
     That one is the axis that the attribute names, and `default` where it is not set.
     """
 
-    tensor: Text
     default: int
 
 
@@ -100,20 +96,18 @@ class OuterDimsKept(OfTensor, frozen=True, kw_only=True):
     """A Resize keeps the first two dims of the tensor."""
 
 
-class OutputShapeFromPads(OfAttribute, frozen=True, kw_only=True):
+class OutputShapeFromPads(OfAttributeOn, frozen=True, kw_only=True):
     """The attribute is what windows cover, less the pads, where auto_pad is written as NOTSET."""
 
-    tensor: Text
     other: Text
 
 
-class OutputShapePadsEvenly(OfAttribute, frozen=True, kw_only=True):
+class OutputShapePadsEvenly(OfAttributeOn, frozen=True, kw_only=True):
     """The attribute, if it is set, is less than what all windows cover by even numbers.
 
     Nodes that write auto_pad as NOTSET are another rule's.
     """
 
-    tensor: Text
     other: Text
 
 
@@ -163,10 +157,8 @@ class SameWindowsReachEnd(OfAttribute, frozen=True, kw_only=True):
     small: bool = False
 
 
-class SamePaddingNone(OfAttribute, frozen=True, kw_only=True):
+class SamePaddingNone(OfAttributeOn, frozen=True, kw_only=True):
     """An auto_pad of SAME adds nothing for windows of `attribute` on the tensor."""
-
-    tensor: Text
 
 
 class SetsAsBefore(OfAttribute, frozen=True, kw_only=True):
@@ -175,10 +167,8 @@ class SetsAsBefore(OfAttribute, frozen=True, kw_only=True):
     along: Text
 
 
-class SmallWindowsBeginInside(OfAttribute, frozen=True, kw_only=True):
+class SmallWindowsBeginInside(OfAttributeOn, frozen=True, kw_only=True):
     """The same of windows of at most 255 elements, with strides of at most 63."""
-
-    tensor: Text
 
 
 class ValuesWithin(OfTensor, frozen=True, kw_only=True):
@@ -187,10 +177,8 @@ class ValuesWithin(OfTensor, frozen=True, kw_only=True):
     range: tuple[Number, Number]
 
 
-class WindowsBeginInside(OfAttribute, frozen=True, kw_only=True):
+class WindowsBeginInside(OfAttributeOn, frozen=True, kw_only=True):
     """With ceil_mode, no window of `attribute` on signals or images begins after the tensor."""
-
-    tensor: Text
 
 
 if TYPE_CHECKING:

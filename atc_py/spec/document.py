@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from atc_py.diag import BAD_SPEC, AtcError, Place
+from atc_py.diag import BAD_SPEC, AtcError, Diagnostic, Place
 from atc_py.system.structs import replace
 from atc_py.text import Text
 
@@ -64,14 +64,15 @@ class Document(msgspec.Struct):
         return self.values.get(path, Mark(1, 1))
 
 
-def spec_error(
-    file: str,
-    mark: Mark,
-    message: Text,
-    help: Text,  # noqa: A002  (the word that users read)
-) -> AtcError:
+def spec_error(file: str, mark: Mark, message: Text, help_: Text) -> AtcError:
     place = Place(mark.file or file, line=mark.line, column=mark.column)
-    return BAD_SPEC.error(message, place=place, help=help)
+    return BAD_SPEC.error(message, place=place, help=help_)
+
+
+def place_order(fault: Diagnostic) -> tuple[str, int, int]:
+    """File, line and column of a fault, for sorting."""
+    place = fault.place or Place()
+    return (place.file or "", place.line or 0, place.column or 0)
 
 
 LIKE = "like"

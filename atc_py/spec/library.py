@@ -18,7 +18,7 @@ from atc_py.spec.rule import folded, stem_of
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from atc_py.spec.lint import FolderContents
+    from atc_py.spec.folders import FolderContents
 
 ONNX_DOMAINS = frozenset({"", "ai.onnx"})
 """Both names of ONNX's own operator domain."""
@@ -62,7 +62,7 @@ class Library:
         BAD_SPEC with every fault of every file, FILE_NOT_FOUND or FILE_UNREADABLE where the folder
         or a file cannot be read.
         """
-        from atc_py.spec.lint import read_folder  # users' folders alone
+        from atc_py.spec.folders import read_folder  # users' folders alone
 
         contents = read_folder(folder)
         if contents.faults:
@@ -113,10 +113,10 @@ class Library:
             return spec
         return next((s for s in self.all() if s.listed_as and folded(s.listed_as) == wanted), None)
 
-    def near(self, name: str, count: int = 3) -> tuple[str, ...]:
-        """Operators with names like `name`, nearest first."""
+    def near(self, name: str) -> tuple[str, ...]:
+        """Up to three operators with names like `name`, nearest first."""
         stems = [folded(entry.stem) for entry in self.index()]
-        close = nearest(folded(name), dict.fromkeys(stems), count, _LIKENESS)
+        close = nearest(folded(name), dict.fromkeys(stems), 3, _LIKENESS)
         specs = [self._by_stem(match) for match in close]
         return tuple(spec.op for spec in specs if spec is not None)
 
@@ -195,18 +195,3 @@ def specifications(folder: Path | None, list_name: str = DEFAULT_LIST) -> Librar
     """The specifications of a list, or of any, overlaid by a user's folder if given."""
     built_in = library(list_name)
     return built_in if folder is None else built_in.overlay(folder)
-
-
-def spec_index() -> tuple[IndexEntry, ...]:
-    """One entry for each specification of the first list; no file is opened."""
-    return library().index()
-
-
-def find_spec(op_type: str, domain: str = "") -> OpSpec | None:
-    """The first list's specification of the operator spelled exactly `op_type`, or None."""
-    return library().find(op_type, domain)
-
-
-def all_specs() -> tuple[OpSpec, ...]:
-    """Every specification of the first list, by operator; BAD_SPEC where a file has a fault."""
-    return library().all()

@@ -11,7 +11,16 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from atc_py.spec.deviations import Deviation, Registered
-from atc_py.spec.rule import Bilingual, CounterEvidence, Level, Number, RewriteName, Scalar
+from atc_py.spec.rule import (
+    Bilingual,
+    CounterEvidence,
+    Level,
+    Number,
+    RewriteName,
+    Scalar,
+    SpecStruct,
+    Text,
+)
 from atc_py.spec.rules import Constraint
 from atc_py.tensor.dtypes import DType
 
@@ -19,7 +28,6 @@ Value: TypeAlias = bool | int | float | str | tuple[Scalar, ...]
 """An attribute's value; tensors have no literal form."""
 
 _Name: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z")]
-_Words: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 _Layout: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[A-Z]+\Z")]
 _DTypes: TypeAlias = (
     Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
@@ -59,25 +67,21 @@ _ELEMENTS = {
 }
 
 
-class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A part of a specification: frozen, and without keys that it does not have."""
-
-
-class Notes(_Part, frozen=True, kw_only=True):
+class Notes(SpecStruct, frozen=True, kw_only=True):
     """Notes on how silent, odd or contradictory lines of the list are read, and why."""
 
-    en: _Words
-    zh: _Words | None = None
+    en: Text
+    zh: Text | None = None
 
 
-class Beyond(_Part, frozen=True, kw_only=True):
+class Beyond(SpecStruct, frozen=True, kw_only=True):
     """Dtypes that are not listed, and the rewrite that takes them."""
 
     dtypes: Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
     rewrite: RewriteName
 
 
-class OperandSpec(_Part, frozen=True, kw_only=True):
+class OperandSpec(SpecStruct, frozen=True, kw_only=True):
     """An input or output.
 
     Attributes:
@@ -109,13 +113,13 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
     supported: bool = True
     otherwise: Level = Level.ERROR
     rewrite: RewriteName | None = None
-    carried: dict[DType, DType] = {}
+    carried: dict[DType, DType] = msgspec.field(default_factory=dict)
     beyond: Beyond | None = None
     absent: Literal["empty"] | None = None
     listed: bool = True
     since: int | None = None
     until: int | None = None
-    proven: _Words | None = None
+    proven: Text | None = None
     contradicted: CounterEvidence | None = None
     line: int = msgspec.field(default=0, name="@line")
 
@@ -146,14 +150,14 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
         return _is_within(self.since, opset, self.until)
 
 
-class OlderDefault(_Part, frozen=True, kw_only=True):
+class OlderDefault(SpecStruct, frozen=True, kw_only=True):
     """The default that held before an opset."""
 
     opset: int
     value: Value
 
 
-class AttributeSpec(_Part, frozen=True, kw_only=True):
+class AttributeSpec(SpecStruct, frozen=True, kw_only=True):
     """An attribute.
 
     Attributes:
@@ -193,7 +197,7 @@ class AttributeSpec(_Part, frozen=True, kw_only=True):
     listed: bool = True
     since: int | None = None
     until: int | None = None
-    proven: _Words | None = None
+    proven: Text | None = None
     contradicted: CounterEvidence | None = None
     line: int = msgspec.field(default=0, name="@line")
 
@@ -207,24 +211,26 @@ class AttributeSpec(_Part, frozen=True, kw_only=True):
         return older.value if older is not None and opset < older.opset else self.default
 
 
-class Target(_Part, frozen=True, kw_only=True):
+class Target(SpecStruct, frozen=True, kw_only=True):
     """The target operator of a one-to-one lowering."""
 
     op: _Name
-    attributes: dict[str, str] = {}  # from the target's attribute names to the operator's own
+    # from the target's attribute names to the operator's own
+    attributes: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-class Example(_Part, frozen=True, kw_only=True):
+class Example(SpecStruct, frozen=True, kw_only=True):
     """The parts of a small node that keeps every rule at every listed opset."""
 
     # shape of each input that is given; optional ones may be left out
-    inputs: dict[str, tuple[int, ...]] = {}
+    inputs: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
     # the data of inputs that are constants, in row-major order
-    values: dict[str, tuple[Scalar, ...]] = {}
-    attributes: dict[str, Value] = {}  # attributes that are set, those that the opset has
+    values: dict[str, tuple[Scalar, ...]] = msgspec.field(default_factory=dict)
+    # attributes that are set, those that the opset has
+    attributes: dict[str, Value] = msgspec.field(default_factory=dict)
 
 
-class OpSpec(_Part, frozen=True, kw_only=True):
+class OpSpec(SpecStruct, frozen=True, kw_only=True):
     """Everything that the operator list says about one operator."""
 
     op: _Name  # ONNX's op_type
@@ -244,7 +250,7 @@ class OpSpec(_Part, frozen=True, kw_only=True):
     # opsets at which CANN's parser has the operator, where they are not those of most
     registered: tuple[Registered, ...] = ()
     # dtypes of the operands of a node on int8, an integer layer; none where the operator is not one
-    quantized: dict[_Name, DType] = {}
+    quantized: dict[_Name, DType] = msgspec.field(default_factory=dict)
     # the target operator, or None when a lowering function makes the nodes
     target: Target | None = None
     notes: Notes | None = None  # how the list is read

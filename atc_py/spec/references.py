@@ -14,7 +14,7 @@ from atc_py.spec.deviations import (
 from atc_py.spec.document import DataPath, Problem
 from atc_py.spec.model import AttributeType, OpSpec
 from atc_py.spec.rewrites import REWRITES
-from atc_py.spec.rule import Level, Rule, When
+from atc_py.spec.rule import Level, Number, Rule, When
 from atc_py.spec.rules import (
     ATTRIBUTE_ARGUMENTS,
     OPERAND_ARGUMENTS,
@@ -152,13 +152,18 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
         for position, dim in enumerate(dims):
             yield from _dim(spec, (*path, "dims", position), str(dim), laid_out)
     bounds = arguments.get("range")
-    if isinstance(bounds, tuple) and bounds[0] > bounds[1]:
+    if isinstance(bounds, tuple):
+        yield from check_bounds((*path, "range"), *bounds)
+
+
+def check_bounds(path: DataPath, lower: Number, upper: Number) -> Iterator[Problem]:
+    if lower > upper:
         message = Text(
             "the lower bound {bounds} is above the upper bound {bounds_2}",
-            bounds=bounds[0],
-            bounds_2=bounds[1],
+            bounds=lower,
+            bounds_2=upper,
         )
-        yield Problem((*path, "range"), message, Text("write [lower, upper]"))
+        yield Problem(path, message, Text("write [lower, upper]"))
 
 
 def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:

@@ -166,6 +166,12 @@ class OfAttribute(Rule, frozen=True, kw_only=True):
     attribute: Text
 
 
+class OfAttributeOn(OfAttribute, frozen=True, kw_only=True):
+    """A rule on an attribute and the tensors of an operand."""
+
+    tensor: Text
+
+
 class OfTensor(Rule, frozen=True, kw_only=True):
     """A rule on the tensors of an input or output."""
 

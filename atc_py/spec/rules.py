@@ -14,6 +14,7 @@ from atc_py.spec.rule import (
     DimName,
     Number,
     OfAttribute,
+    OfAttributeOn,
     OfPair,
     OfTensor,
     Rule,
@@ -82,10 +83,8 @@ class AttrLengthsEqual(OfAttribute, frozen=True, kw_only=True):
     along: Text
 
 
-class AttrPermutation(OfAttribute, frozen=True, kw_only=True):
+class AttrPermutation(OfAttributeOn, frozen=True, kw_only=True):
     """The attribute names every axis of the tensor once."""
-
-    tensor: Text
 
 
 class ProductAtMost(OfAttribute, frozen=True, kw_only=True):
@@ -111,10 +110,8 @@ class EquationWrittenOut(OfAttribute, frozen=True, kw_only=True):
     """The attribute, an equation of Einsum, has no blanks and an arrow before the result."""
 
 
-class AxisInRank(OfAttribute, frozen=True, kw_only=True):
+class AxisInRank(OfAttributeOn, frozen=True, kw_only=True):
     """The attribute's axes are in [-r, r - 1], r being the rank of the tensor."""
-
-    tensor: Text
 
 
 class AxesInRank(Rule, frozen=True, kw_only=True):
@@ -124,10 +121,9 @@ class AxesInRank(Rule, frozen=True, kw_only=True):
     tensor: Text
 
 
-class AxisIs(OfAttribute, frozen=True, kw_only=True):
+class AxisIs(OfAttributeOn, frozen=True, kw_only=True):
     """The attribute names `axis` of the tensor, or only dims of 1 are between the two."""
 
-    tensor: Text
     axis: int
 
 
@@ -138,10 +134,8 @@ class LastStepIsOne(OfTensor, frozen=True, kw_only=True):
     steps: Text
 
 
-class AxisExtentIsOne(OfAttribute, frozen=True, kw_only=True):
+class AxisExtentIsOne(OfAttributeOn, frozen=True, kw_only=True):
     """The tensor has length 1 on every axis that the attribute names."""
-
-    tensor: Text
 
 
 class AxesExtentIsOne(Rule, frozen=True, kw_only=True):
@@ -151,10 +145,9 @@ class AxesExtentIsOne(Rule, frozen=True, kw_only=True):
     tensor: Text
 
 
-class AttrSumIsExtent(OfAttribute, frozen=True, kw_only=True):
+class AttrSumIsExtent(OfAttributeOn, frozen=True, kw_only=True):
     """The attribute's elements add up to the tensor's length on the axis in attribute `along`."""
 
-    tensor: Text
     along: Text
 
 
@@ -336,16 +329,13 @@ class ScalesPositive(OfTensor, frozen=True, kw_only=True):
     """
 
 
-class SamePaddingEven(OfAttribute, frozen=True, kw_only=True):
+class SamePaddingEven(OfAttributeOn, frozen=True, kw_only=True):
     """Windows of `attribute` that cover the tensor whole take an even padding on each axis."""
 
-    tensor: Text
 
-
-class OutputShapeWithinFull(OfAttribute, frozen=True, kw_only=True):
+class OutputShapeWithinFull(OfAttributeOn, frozen=True, kw_only=True):
     """The attribute, an output shape, is at most the size that `tensor` and window `other` cover."""
 
-    tensor: Text
     other: Text
 
 

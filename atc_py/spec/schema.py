@@ -8,13 +8,14 @@ struct itself.
 
 import re
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any, NamedTuple, get_args
 
 import msgspec
 from msgspec import inspect
 
 from atc_py.diag import AtcError, Diagnostic
-from atc_py.spec.document import DataPath, Document, spec_error
+from atc_py.spec.document import DataPath, Document, place_order, spec_error
 from atc_py.spec.model import OpSpec
 from atc_py.system.structs import ready_for_threads
 from atc_py.text import Text, verbatim
@@ -53,12 +54,7 @@ def convert(document: Document) -> OpSpec:
         return msgspec.convert(document.data, OpSpec)
     except msgspec.ValidationError as error:
         faults = list(_faults(document)) or [_diagnostic_of(document, _message(error))]
-        raise AtcError(*sorted(faults, key=_position)) from error
-
-
-def _position(fault: Diagnostic) -> tuple[int, int]:
-    place = fault.place
-    return (place.line or 0, place.column or 0) if place is not None else (0, 0)
+        raise AtcError(*sorted(faults, key=place_order)) from error
 
 
 def _faults(document: Document) -> Iterator[Diagnostic]:
@@ -148,7 +144,7 @@ def _diagnostic_of(document: Document, message: _Message) -> Diagnostic:
     elif missing := _MISSING.match(what):
         what = Text("key {missing} is missing", missing=repr(missing[1]))
     else:
-        what = _in_words(what, _item(document.data, path))
+        what = _in_words(what, reduce(_step, path, document.data))
     return spec_error(document.file, mark, verbatim(label) + Text(what), allowed).diagnostics[0]
 
 
@@ -165,12 +161,6 @@ def _step(data: Any, step: str | int) -> Any:
     if isinstance(data, dict):
         return data.get(step)
     return data[step] if isinstance(data, list) and isinstance(step, int) else None
-
-
-def _item(data: Any, path: DataPath) -> Any:
-    for step in path:
-        data = _step(data, step)
-    return data
 
 
 def _path_text(path: DataPath) -> str:

@@ -174,21 +174,11 @@ class _Reader:
             Text("write it flatter"),
         )
 
-    def _fault(
-        self,
-        event: yaml.Event,
-        message: Text,
-        help: Text,  # noqa: A002  (the word that users read)
-    ) -> AtcError:
-        return self._error(_mark(event), message, help)
+    def _fault(self, event: yaml.Event, message: Text, help_: Text) -> AtcError:
+        return self._error(_mark(event), message, help_)
 
-    def _error(
-        self,
-        mark: Mark,
-        message: Text,
-        help: Text,  # noqa: A002  (the word that users read)
-    ) -> AtcError:
-        return spec_error(self._document.file, mark, message, help)
+    def _error(self, mark: Mark, message: Text, help_: Text) -> AtcError:
+        return spec_error(self._document.file, mark, message, help_)
 
 
 def _mark(event: Any) -> Mark:

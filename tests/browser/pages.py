@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 
 from atc_py.compare.summary import SummaryOptions, summaries_of, summary_of
-from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.onnx_graph.source import FileGraph
 from atc_py.options.compile_options import CheckOptions, select_gears
 from atc_py.pipeline.check import check_files
 from atc_py.report.check.json_document import check_document

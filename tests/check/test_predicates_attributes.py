@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from atc_py.spec import Rule, find_spec
+from atc_py.spec import Rule, library
 from atc_py.spec.implied import AttrAtDefault, AttrInRange, AttrPresent
 from atc_py.spec.rules import (
     AttrDistinct,
@@ -222,7 +222,7 @@ def test_default_of_the_opset_is_the_one_that_counts() -> None:
 
 
 def test_next_float32_beside_the_default_is_not_the_default() -> None:
-    spec = find_spec("Gemm")
+    spec = library().find("Gemm")
     assert spec is not None
     beside = float(np.nextafter(np.float32(1), np.float32(2)))
     rule = AttrAtDefault(attribute="alpha", default=1.0)

@@ -11,7 +11,7 @@ import pytest
 from atc_py.check.condition_words import filled, predicate_of, predicates, sentence
 from atc_py.check.predicate import Predicate
 from atc_py.diag import all_codes
-from atc_py.spec import OpSpec, all_specs
+from atc_py.spec import OpSpec, library
 from atc_py.spec import implied as implied_rules
 from atc_py.spec.deviations import DeviationRule
 from atc_py.spec.implied import rules_of
@@ -107,7 +107,7 @@ def test_sentences_of_every_rule_of_every_operator_are_short_and_whole(spec: OpS
     ],
 )
 def test_sentence_reads_as_a_sentence(op: str, start: str, english: str, chinese: str) -> None:
-    spec = next(spec for spec in all_specs() if spec.op == op)
+    spec = next(spec for spec in library().all() if spec.op == op)
     rule = next(rule for rule in rules_of(spec) if rule.name == start)
     said = sentence(spec, rule)
     assert (said.en, said.zh) == (english, chinese)

@@ -6,7 +6,7 @@ import pytest
 
 from atc_py.check.rules.shapes import is_prime
 from atc_py.onnx_graph.source import SourceAttr, SourceTensor
-from atc_py.spec import Rule, find_spec
+from atc_py.spec import Rule, library
 from atc_py.spec.deviations import (
     IndicesWithinDepth,
     LargeWindowUnpadded,
@@ -203,7 +203,7 @@ def test_halves_of_the_padding_are_alike(mode: str, wanted: int, after: int, sta
         "output_shape": (wanted, 5),
         "output_padding": (after, 0),
     }
-    spec = find_spec("ConvTranspose")
+    spec = library().find("ConvTranspose")
     assert spec is not None
     node = bound(spec, 11, attributes=attributes, X=X, W=W)
     assert said(HALVES, node).partition(":")[0] == state
@@ -303,7 +303,7 @@ def test_output_shape_follows_from_pads(
 ) -> None:
     """Windows cover 7 elements; without pads none goes, and of one the beginning loses it."""
     attributes: dict[str, SourceAttr] = {"auto_pad": "NOTSET", "output_shape": (wanted, 7)}
-    spec = find_spec("ConvTranspose")
+    spec = library().find("ConvTranspose")
     assert spec is not None
     attributes |= {} if pads is None else {"pads": pads}
     node = bound(spec, 11, attributes=attributes, X=X, W=W)
@@ -330,7 +330,7 @@ def test_deviations_begin_just_beyond_the_bound(
 def test_pool_without_pads_has_none(pads: tuple[int, ...] | None, state: str) -> None:
     attributes: dict[str, SourceAttr] = {"kernel_shape": (16, 16), "auto_pad": "NOTSET"}
     attributes |= {} if pads is None else {"pads": pads}
-    spec = find_spec("AveragePool")
+    spec = library().find("AveragePool")
     assert spec is not None
     node = bound(spec, 11, attributes=attributes, X=tensor(1, 1, 32, 32))
     assert said(LARGE, node).partition(":")[0] == state

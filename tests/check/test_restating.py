@@ -10,7 +10,7 @@ from atc_py.check.restating import OpsetPlacement, OpsetRefusal, place_node
 from atc_py.ir import DenseConst
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
-from atc_py.spec import find_spec
+from atc_py.spec import library
 
 
 def tensor(name: str, element: str = "float32", values: list[Any] | None = None) -> SourceTensor:
@@ -30,7 +30,7 @@ def placed(
     outputs: int = 1,
     **attributes: Any,
 ) -> OpsetPlacement | OpsetRefusal:
-    spec = find_spec(op_type)
+    spec = library().find(op_type)
     assert spec is not None
     schema = history().at(op_type, opset)
     view = SourceNode(
@@ -120,7 +120,7 @@ def test_input_that_is_not_constant_cannot_become_an_attribute() -> None:
 def test_flag_that_only_the_newer_version_has_must_be_at_its_default(
     value: int, *, goes: bool
 ) -> None:
-    spec = find_spec("Reshape")
+    spec = library().find("Reshape")
     assert spec is not None
     bare = msgspec.structs.replace(spec, attributes=())
     shape = tensor("s", "int64", [6, 20])
@@ -147,7 +147,7 @@ def test_input_that_only_the_newer_version_has_is_a_reason() -> None:
 
 
 def test_changed_default_is_a_reason() -> None:
-    spec = find_spec("Softmax")
+    spec = library().find("Softmax")
     assert spec is not None
     only_11 = msgspec.structs.replace(spec, opsets=(11,))
     view = SourceNode(0, "n", "Softmax", "", 13, 13, (X,), (tensor("y"),), {})
@@ -191,7 +191,7 @@ def test_operator_in_a_gap_is_restated_or_not() -> None:
 
 
 def test_listed_opset_and_custom_operators_are_never_restated() -> None:
-    spec = find_spec("AscendQuant")
+    spec = library().find("AscendQuant")
     assert spec is not None
     view = SourceNode(0, "n", "AscendQuant", "any", 7, 1, (X,), (tensor("y"),), {})
     assert place_node(view, spec, history()) == OpsetPlacement(7, view, view, spec)

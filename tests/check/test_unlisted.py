@@ -8,7 +8,7 @@ import pytest
 from atc_py.check.unlisted import EXPORTED, FUSED, NEWEST_LISTED, WRITTEN, hint_for_unlisted
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.source import OperatorSchema
-from atc_py.spec import all_specs, library
+from atc_py.spec import library
 from atc_py.text import Text
 from tests.failures import Failures, in_one_item
 
@@ -61,7 +61,7 @@ def _operators(text: str) -> set[str]:
 
 
 def test_newest_listed_opset_is_that_of_the_list() -> None:
-    assert max(max(spec.opsets, default=0) for spec in all_specs()) == NEWEST_LISTED
+    assert max(max(spec.opsets, default=0) for spec in library().all()) == NEWEST_LISTED
 
 
 def test_late_operator_of_an_exporter_is_exported_at_an_older_opset() -> None:

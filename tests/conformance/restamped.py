@@ -28,7 +28,7 @@ from onnx.backend.test.case.test_case import TestCase
 from atc_py.backend import AtcBackend, AtcBackendRep
 from atc_py.check.findings_builder import RulesBrokenError
 from atc_py.diag import AtcError
-from atc_py.spec import ONNX_DOMAINS, all_specs
+from atc_py.spec import ONNX_DOMAINS, library
 from tests.conformance.cases import Outcome, Verdict, outcome_of
 from tests.conformance.node_cases import node_cases, nodes_of, store
 
@@ -43,7 +43,7 @@ EXACT, NARROW = "must_keep_origin_dtype", "allow_fp32_to_fp16"
 float32 with the first: operators that pick or order elements.
 """
 
-LISTED = frozenset(spec.op for spec in all_specs() if not spec.custom)
+LISTED = frozenset(spec.op for spec in library().all() if not spec.custom)
 
 
 @dataclass(frozen=True)

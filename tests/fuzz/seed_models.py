@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from atc_py.spec import OpSpec, all_specs
+from atc_py.spec import OpSpec, library
 from tests.spec.one_node import build
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
@@ -51,7 +51,7 @@ def seed_models(*, shared: bool) -> Sequence[SeedModel]:
     Args:
         shared: also the conformance cases and networks beside the project, where they are.
     """
-    found = [SeedModel(f"spec/{spec.op}", spec) for spec in all_specs()]
+    found = [SeedModel(f"spec/{spec.op}", spec) for spec in library().all()]
     if shared:
         cases = sorted(SHARED.glob("onnx_suite/*/*/model.onnx"))
         found += [SeedModel(f"suite/{each.parent.name}", each) for each in cases]

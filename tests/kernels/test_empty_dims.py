@@ -18,7 +18,7 @@ from atc_py.ir import Graph, Node, Phase
 from atc_py.ir.parser import parse_graph
 from atc_py.kernels.kernels import INDEX, emit_kernels
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.spec import OpSpec, all_specs
+from atc_py.spec import OpSpec, library
 from atc_py.system.structs import replace
 from atc_py.target import find_operator, find_soc
 from atc_py.tensor.shapes import Shape
@@ -27,7 +27,7 @@ from tests.spec.one_node import build
 
 SOCS = [find_soc(name) for name in ("Ascend310P3", "Ascend910B1")]
 MODES = ("force_fp16", "must_keep_origin_dtype")
-SPECS = [spec for spec in all_specs() if spec.example.inputs]
+SPECS = [spec for spec in library().all() if spec.example.inputs]
 CUSTOM_OPSET = 11
 SIGNED = {"run_step", "next_column", "source_start", "source"}
 """Steps of copies, which may run backwards; every other number of a tiling is unsigned."""

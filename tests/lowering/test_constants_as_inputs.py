@@ -16,7 +16,7 @@ from onnx import helper, numpy_helper
 
 import atc_py
 from atc_py.diag import AtcError
-from atc_py.spec import OpSpec, all_specs
+from atc_py.spec import OpSpec, library
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import one_node_model
 from tests.lowering.precise import KEEP, compiled
@@ -27,7 +27,7 @@ Array = NDArray[Any]
 DRAWN = {"Multinomial", "RandomUniform"}
 """Operators whose results are drawn."""
 
-SPECS = [s for s in all_specs() if s.example.inputs and not s.custom and s.op not in DRAWN]
+SPECS = [s for s in library().all() if s.example.inputs and not s.custom and s.op not in DRAWN]
 NAN, INF = np.nan, np.inf
 
 

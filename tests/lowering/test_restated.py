@@ -10,12 +10,12 @@ from atc_py.diag.codes import INTERNAL
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.rewritten import restated
 from atc_py.onnx_graph.source import SourceBranch, SourceModel, SourceNode, SourceTensor
-from atc_py.spec import all_specs
+from atc_py.spec import library
 from atc_py.system.structs import replace
 
 X = SourceTensor("x", "float32", (2, None))
 Y = SourceTensor("y", "float32", (2, None))
-SPEC = all_specs()[0]
+SPEC = library().all()[0]
 
 
 def relu(scope: str = "") -> SourceNode:

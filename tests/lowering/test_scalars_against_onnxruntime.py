@@ -14,7 +14,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
 import atc_py
 from atc_py.diag import AtcError, ExitCode
-from atc_py.spec import OpSpec, all_specs
+from atc_py.spec import OpSpec, library
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
 from tests.lowering.opened import Opened
@@ -23,7 +23,7 @@ from tests.spec.one_node import build
 Array = NDArray[Any]
 
 KEEP, NARROW = "must_keep_origin_dtype", "force_fp16"
-SPECS = [spec for spec in all_specs() if spec.example.inputs]
+SPECS = [spec for spec in library().all() if spec.example.inputs]
 CUSTOM_OPSET = 11
 DRAWN = {"Multinomial", "RandomUniform"}
 """Operators whose results are drawn."""

@@ -46,7 +46,7 @@ def named(rule: TypeRule) -> str:
     [
         (
             "Expand",
-            ["_expand_to_any_rank", "_expand_to_negative_dims", "_expand"],
+            ["_expand_to_any_rank", "_to_negative_dims", "_by_count"],
         ),
         ("Resize", ["_to_open_sizes", "_by_scales"]),
         ("LSTM", ["_recurrent"]),

@@ -17,13 +17,13 @@ from atc_py.report.operators.listing import (
     selected,
 )
 from atc_py.report.wrapping import columns
-from atc_py.spec import all_specs
+from atc_py.spec import library
 from atc_py.spec.implied import rules_of
 from atc_py.text import LANGUAGES
 from atc_py.text.language import speaking
 from tests.failures import Failures
 
-SPECS = all_specs()
+SPECS = library().all()
 NAMES = [spec.op for spec in SPECS]
 
 

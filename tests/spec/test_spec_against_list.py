@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from atc_py.spec import OpSpec, all_specs
+from atc_py.spec import OpSpec, library
 from tests.failures import Failures, in_one_item
 
 LIST = Path(__file__).resolve().parents[2] / ".." / "shared/reference/onnx_operator_spec_list.zh.md"
 pytestmark = pytest.mark.skipif(not LIST.is_file(), reason="the operator list is not here")
 
-SPECS = [pytest.param(spec, id=spec.op) for spec in all_specs()]
+SPECS = [pytest.param(spec, id=spec.op) for spec in library().all()]
 DTYPE = re.compile(
     r"b?float(?:16|32|64)?|fp(?:16|32)|double|q?u?int(?:8|16|32|64)|bool(?![\u4e00-\u9fff])"
 )

@@ -10,7 +10,7 @@ import onnx.shape_inference
 import pytest
 from onnx import TensorProto
 
-from atc_py.spec import AttributeType, OperandSpec, OpSpec, find_spec
+from atc_py.spec import AttributeType, OperandSpec, OpSpec, library
 from atc_py.tensor.dtypes import DType
 from tests.failures import Failures, in_one_item
 from tests.spec.every_list import each_spec, parameters
@@ -28,7 +28,7 @@ NOT_NARROW = {"MeanVarianceNormalization": {"X": DType.FLOAT32}}
 
 
 def _spec(op: str) -> OpSpec:
-    spec = find_spec(op)
+    spec = library().find(op)
     assert spec is not None
     return spec
 

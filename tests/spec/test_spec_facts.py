@@ -8,14 +8,7 @@ import onnx.helper
 import pytest
 
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.spec import (
-    AttributeSpec,
-    AttributeType,
-    Level,
-    OperandSpec,
-    OpSpec,
-    find_spec,
-)
+from atc_py.spec import AttributeSpec, AttributeType, Level, OperandSpec, OpSpec, library
 from atc_py.spec.deviations import DeviationRule
 from atc_py.spec.rule import Rule
 from atc_py.target import find_operator
@@ -69,7 +62,7 @@ OF_ONNX = parameters(
 
 
 def _spec(op: str) -> OpSpec:
-    spec = find_spec(op)
+    spec = library().find(op)
     assert spec is not None, f"{op} has no specification"
     return spec
 

@@ -7,7 +7,7 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_SPEC
-from atc_py.spec import Library, all_specs, compressed, find_spec, spec_index, stem_of
+from atc_py.spec import Library, compressed, library, stem_of
 
 TEXT = """\
 op: {op}
@@ -116,10 +116,10 @@ def test_near_names_come_nearest_first(tmp_path: Path) -> None:
 
 
 def test_own_index_and_specs_agree() -> None:
-    specs = {stem_of(spec.op): spec for spec in all_specs()}
-    assert {entry.stem for entry in spec_index()} == set(specs)
-    assert all(specs[entry.stem].group == entry.group for entry in spec_index())
-    assert all(find_spec(spec.op) is spec for spec in specs.values())
+    specs = {stem_of(spec.op): spec for spec in library().all()}
+    assert {entry.stem for entry in library().index()} == set(specs)
+    assert all(specs[entry.stem].group == entry.group for entry in library().index())
+    assert all(library().find(spec.op) is spec for spec in specs.values())
 
 
 # Layers -----------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def test_overlay_refuses_a_folder_with_too_many_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lower, mine = _layers(tmp_path)
-    monkeypatch.setattr("atc_py.spec.lint._MOST_FILES", 1)
+    monkeypatch.setattr("atc_py.spec.folders._MOST_FILES", 1)
     _flat(mine, "Conv")
     _flat(mine, "Relu")
     ((_, place, message),) = _faults(lower, mine)

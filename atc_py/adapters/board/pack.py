@@ -25,17 +25,12 @@ from atc_py.adapters.board.layout import (
     KitVariant,
     Manifest,
 )
-from atc_py.adapters.board.variants import (
-    Compiling,
-    config_path,
-    shared_compiling,
-    variants_of,
-)
+from atc_py.adapters.board.variants import Compiling, config_path, shared_compiling, variants_of
 from atc_py.compare.dims_of_data import shapes_with_data
 from atc_py.compare.proof.fix_file import fix_file
 from atc_py.diag import BAD_OPTION, KIT_IN_USE, AtcError, Diagnostic, Place
 from atc_py.onnx_graph.reading.read import read_model
-from atc_py.onnx_graph.rewriting.node_names import write_with_names
+from atc_py.onnx_graph.rewriting.onnx_writer import write_with_names
 from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
 from atc_py.options.command_options import FixOptions
 from atc_py.options.compile_options import CheckOptions, CompileOptions

@@ -20,23 +20,7 @@ from atc_py.check.reading import (
     shown,
 )
 from atc_py.diag import ATTR_MISSING, ATTR_NOT_SUPPORTED, ATTR_OUT_OF_RANGE
-from atc_py.spec.implied import AttrAtDefault, AttrInRange, AttrPresent
-from atc_py.spec.rules import (
-    AttrDistinct,
-    AttrEachInRange,
-    AttrElementsAre,
-    AttrExcludes,
-    AttrGiven,
-    AttrLength,
-    AttrLengthsEqual,
-    AttrMultiple,
-    AttrOdd,
-    AttrOneOf,
-    AttrPositive,
-    EquationOneOf,
-    EquationWrittenOut,
-    ProductAtMost,
-)
+from atc_py.spec import implied, rules
 from atc_py.text import Text
 
 _ROUNDING = 1e-7
@@ -53,7 +37,7 @@ _FACTORS = 4
         "set {attribute} where the model is built, or export it again with a newer exporter"
     ),
 )
-def _attr_present(rule: AttrPresent, node: BoundNode) -> Answer:
+def _attr_present(rule: implied.AttrPresent, node: BoundNode) -> Answer:
     if not node.has_attribute(rule.attribute) or node.is_set(rule.attribute):
         return HOLDS
     return fails(Text("not set"))
@@ -64,7 +48,7 @@ def _attr_present(rule: AttrPresent, node: BoundNode) -> Answer:
     demand="{attribute} of {op} is not supported yet and must be left out or at its default",
     help_=Text("leave {attribute} out, or express what it does with other operators"),
 )
-def _attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
+def _attr_at_default(rule: implied.AttrAtDefault, node: BoundNode) -> Answer:
     row = node.spec.attribute(rule.attribute)
     if row is None or not node.has_attribute(row.name) or not node.is_set(row.name):
         return HOLDS
@@ -77,7 +61,7 @@ def _attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must be set and not empty",
     help_=Text("write {attribute} out where the model is built; if all are meant, list all"),
 )
-def _attr_given(rule: AttrGiven, node: BoundNode) -> Answer:
+def _attr_given(rule: rules.AttrGiven, node: BoundNode) -> Answer:
     if not node.has_attribute(rule.attribute):
         return HOLDS
     if not node.is_set(rule.attribute):
@@ -91,7 +75,7 @@ def _attr_given(rule: AttrGiven, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must not be {value}",
     help_=Text("set {attribute} to something else than {value} where the model is built"),
 )
-def _attr_excludes(rule: AttrExcludes, node: BoundNode) -> Answer:
+def _attr_excludes(rule: rules.AttrExcludes, node: BoundNode) -> Answer:
     return _each_element(node, rule.attribute, lambda item: not _are_equal(item, rule.value))
 
 
@@ -102,7 +86,7 @@ def _attr_excludes(rule: AttrExcludes, node: BoundNode) -> Answer:
         "set {attribute} to {one_of} where the model is built, or run this node on the host"
     ),
 )
-def _attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
+def _attr_one_of(rule: rules.AttrOneOf, node: BoundNode) -> Answer:
     return _each_element(
         node, rule.attribute, lambda item: any(_are_equal(item, choice) for choice in rule.one_of)
     )
@@ -110,7 +94,7 @@ def _attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
 
 @predicate(
     ATTR_OUT_OF_RANGE,
-    kind=AttrInRange,
+    kind=implied.AttrInRange,
     demand="{attribute} of {op} must be {range}",
     help_=Text(
         "bring {attribute} into the range where the model is built, or run this node on the host"
@@ -118,14 +102,14 @@ def _attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
 )
 @predicate(
     ATTR_OUT_OF_RANGE,
-    kind=AttrEachInRange,
+    kind=rules.AttrEachInRange,
     demand="{attribute} of {op} must have every element {range}",
     help_=Text(
         "bring {attribute} into the range where the model is built: a large step or window "
         "can often be made of two smaller nodes; or run this node on the host"
     ),
 )
-def _attr_in_range(rule: AttrInRange | AttrEachInRange, node: BoundNode) -> Answer:
+def _attr_in_range(rule: implied.AttrInRange | rules.AttrEachInRange, node: BoundNode) -> Answer:
     least, most = rule.range
     return _each_element(node, rule.attribute, lambda item: bool(least <= item <= most))
 
@@ -137,7 +121,7 @@ def _attr_in_range(rule: AttrInRange | AttrEachInRange, node: BoundNode) -> Answ
         "choose the next odd number for {attribute} and train or calibrate the model with it"
     ),
 )
-def _attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
+def _attr_odd(rule: rules.AttrOdd, node: BoundNode) -> Answer:
     return _each_element(node, rule.attribute, lambda item: isinstance(item, int) and item % 2 == 1)
 
 
@@ -146,7 +130,7 @@ def _attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must be a multiple of {factor}",
     help_=Text("choose a multiple of {factor} for {attribute} and train the model with it"),
 )
-def _attr_multiple(rule: AttrMultiple, node: BoundNode) -> Answer:
+def _attr_multiple(rule: rules.AttrMultiple, node: BoundNode) -> Answer:
     return _each_element(
         node,
         rule.attribute,
@@ -162,7 +146,7 @@ def _attr_multiple(rule: AttrMultiple, node: BoundNode) -> Answer:
         "are all the same"
     ),
 )
-def _attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
+def _attr_positive(rule: rules.AttrPositive, node: BoundNode) -> Answer:
     return _each_element(
         node,
         rule.attribute,
@@ -175,7 +159,7 @@ def _attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must not repeat an element",
     help_=Text("list each element of {attribute} once where the model is built"),
 )
-def _attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
+def _attr_distinct(rule: rules.AttrDistinct, node: BoundNode) -> Answer:
     items = elements(node, rule.attribute)
     seen: set[Any] = set()
     for index, item in enumerate(items):
@@ -190,7 +174,7 @@ def _attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must have {length} elements",
     help_=Text("write {attribute} with {length} elements where the model is built"),
 )
-def _attr_length(rule: AttrLength, node: BoundNode) -> Answer:
+def _attr_length(rule: rules.AttrLength, node: BoundNode) -> Answer:
     value = list_of(node, rule.attribute)
     if len(value) == rule.length:
         return HOLDS
@@ -202,7 +186,7 @@ def _attr_length(rule: AttrLength, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must have as many elements as {along}",
     help_=Text("give {attribute} and {along} the same number of elements where the model is built"),
 )
-def _attr_lengths_equal(rule: AttrLengthsEqual, node: BoundNode) -> Answer:
+def _attr_lengths_equal(rule: rules.AttrLengthsEqual, node: BoundNode) -> Answer:
     other = attribute(node, rule.along)
     if not isinstance(other, tuple):
         return HOLDS
@@ -217,7 +201,7 @@ def _attr_lengths_equal(rule: AttrLengthsEqual, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must have {value} at positions {positions}",
     help_=Text("write {value} there where the model is built, or run this node on the host"),
 )
-def _attr_elements_are(rule: AttrElementsAre, node: BoundNode) -> Answer:
+def _attr_elements_are(rule: rules.AttrElementsAre, node: BoundNode) -> Answer:
     """Too short a list is another rule's matter."""
     items = elements(node, rule.attribute)
     wrong = [at for at in rule.positions if at < len(items) and items[at] != rule.value]
@@ -232,7 +216,7 @@ def _attr_elements_are(rule: AttrElementsAre, node: BoundNode) -> Answer:
         "reduction where the window covers whole axes"
     ),
 )
-def _product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
+def _product_at_most(rule: rules.ProductAtMost, node: BoundNode) -> Answer:
     items = elements(node, rule.attribute)
     if not items or any(math.isnan(item) for item in items):
         return fails(shown(attribute(node, rule.attribute)))
@@ -249,7 +233,7 @@ def _product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must be {one_of}, up to the choice of letters",
     help_=Text("express the sum with Transpose, Reshape and MatMul where the model is built"),
 )
-def _equation_one_of(rule: EquationOneOf, node: BoundNode) -> Answer:
+def _equation_one_of(rule: rules.EquationOneOf, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -266,7 +250,7 @@ def _equation_one_of(rule: EquationOneOf, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must have no blanks and an arrow before the result",
     help_=Text("write {attribute} without blanks and with the result after an arrow"),
 )
-def _equation_written_out(rule: EquationWrittenOut, node: BoundNode) -> Answer:
+def _equation_written_out(rule: rules.EquationWrittenOut, node: BoundNode) -> Answer:
     """Texts that are not equations are another rule's matter."""
     from atc_py.onnx_graph.source.equation import read_equation  # as above
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 from atc_py.check.bound_node import BoundNode
@@ -9,37 +10,24 @@ from atc_py.check.predicate import predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
+    Operand,
     SettledError,
     all_of,
     array_at_fault,
     asked,
     at_fault,
     attribute,
-    data_of,
-    described,
     fails,
     integer_list,
     integers,
-    integers_in,
-    known_dims,
-    known_rank,
-    rank_of,
-    shape_text,
+    operand,
+    operands,
     shown,
     unknown,
-    with_rank,
 )
 from atc_py.diag import ATTR_OUT_OF_RANGE, DIM_OUT_OF_RANGE, VALUE_OUT_OF_RANGE
-from atc_py.onnx_graph.source import SourceTensor
-from atc_py.spec.rules import (
-    AttrPermutation,
-    AxesExtentIsOne,
-    AxesInRank,
-    AxisExtentIsOne,
-    AxisInRank,
-    AxisIs,
-    LastStepIsOne,
-)
+from atc_py.spec import rules
+from atc_py.spec.rule import OfAttributeOn
 from atc_py.text import Text, verbatim
 
 
@@ -55,18 +43,16 @@ class _Axes(NamedTuple):
     demand="{attribute} of {op} must name every axis of {tensor} once",
     help_=Text("write {attribute} as a permutation of 0 to r - 1, r being the rank of {tensor}"),
 )
-def _attr_permutation(rule: AttrPermutation, node: BoundNode) -> Answer:
+def _attr_permutation(rule: rules.AttrPermutation, node: BoundNode) -> Answer:
     items = integer_list(node, rule.attribute)
     if sorted(items) != [*range(len(items))]:
         return fails(shown(items))
-    return all_of(
-        asked(_has_rank, rule.tensor, tensor, items) for tensor in node.tensors(rule.tensor)
-    )
+    return all_of(asked(_has_rank, tensor, items) for tensor in operands(node, rule.tensor))
 
 
-def _has_rank(name: str, tensor: SourceTensor, items: tuple[int, ...]) -> Answer:
-    rank = known_rank(name, tensor)
-    return HOLDS if rank == len(items) else fails(with_rank(shown(items), name, rank))
+def _has_rank(tensor: Operand, items: tuple[int, ...]) -> Answer:
+    fits = tensor.known_rank() == len(items)
+    return HOLDS if fits else fails(tensor.with_rank(shown(items)))
 
 
 # Axes exist -------------------------------------------------------------------------------------
@@ -74,27 +60,25 @@ def _has_rank(name: str, tensor: SourceTensor, items: tuple[int, ...]) -> Answer
 
 @predicate(
     ATTR_OUT_OF_RANGE,
+    kind=rules.AxisInRank,
     demand="{attribute} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
     help_=Text("name an axis that {tensor} has, or reshape {tensor} to the intended rank"),
 )
-def _axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
-    return _each_tensor(node, rule.tensor, _of_attribute(rule.attribute, node), _has_axes)
-
-
 @predicate(
     VALUE_OUT_OF_RANGE,
+    kind=rules.AxesInRank,
     demand="{axes} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
     help_=Text("export {axes} as constant axes that {tensor} has"),
 )
-def _axes_in_rank(rule: AxesInRank, node: BoundNode) -> Answer:
-    return _by_values(node, rule, _has_axes)
+def _axes_in_rank(rule: rules.AxisInRank | rules.AxesInRank, node: BoundNode) -> Answer:
+    return _each_tensor(rule, node, _has_axes)
 
 
-def _has_axes(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
-    rank = known_rank(name, tensor) if axes.numbers else 0
+def _has_axes(tensor: Operand, axes: _Axes) -> Answer:
+    rank = tensor.known_rank() if axes.numbers else 0
     for index, axis in enumerate(axes.numbers):
         if not -rank <= axis < rank:
-            return fails(with_rank(axes.text(index), name, rank))
+            return fails(tensor.with_rank(axes.text(index)))
     return HOLDS
 
 
@@ -105,36 +89,36 @@ _RESHAPE = Text("name only axes of length 1, or use Reshape to make the shape")
 
 @predicate(
     DIM_OUT_OF_RANGE,
+    kind=rules.AxisExtentIsOne,
     demand="{tensor} of {op} must have length 1 on the axes in {attribute}",
     help_=_RESHAPE,
 )
-def _axis_length_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
-    return _each_tensor(node, rule.tensor, _of_attribute(rule.attribute, node), _has_length_one)
-
-
 @predicate(
     DIM_OUT_OF_RANGE,
+    kind=rules.AxesExtentIsOne,
     demand="{tensor} of {op} must have length 1 on the axes that the values of {axes} name",
     help_=_RESHAPE,
 )
-def _axes_length_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
-    return _by_values(node, rule, _has_length_one)
+def _axes_length_is_one(
+    rule: rules.AxisExtentIsOne | rules.AxesExtentIsOne, node: BoundNode
+) -> Answer:
+    return _each_tensor(rule, node, _has_length_one)
 
 
-def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
+def _has_length_one(tensor: Operand, axes: _Axes) -> Answer:
     """True if a tensor has length 1 on all those of the axes that it has.
 
     An axis that it does not have is reported by another rule.
     """
-    dims = known_dims(name, tensor) if axes.numbers else ()
+    dims = tensor.known_dims() if axes.numbers else ()
     measured = [(axis, dims[axis]) for axis in axes.numbers if -len(dims) <= axis < len(dims)]
     for axis, length in measured:
         if length is not None and length != 1:
             seen = Text("{shown} on axis {axis}", shown=shown(length), axis=axis)
-            shape = shape_text(tensor)
+            shape = tensor.shape_text()
             return fails(seen + Text(" ({shape})", shape=shape))
     is_open = any(length is None for _, length in measured)
-    return unknown(described(name, tensor)) if is_open else HOLDS
+    return unknown(tensor.described()) if is_open else HOLDS
 
 
 # Another axis -----------------------------------------------------------------------------------
@@ -146,12 +130,11 @@ def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
     "by dims of 1",
     help_=Text("transpose {tensor} so that the axis is there, or run this node on the host"),
 )
-def _axis_is(rule: AxisIs, node: BoundNode) -> Answer:
-    axes = _of_attribute(rule.attribute, node)
-    return _each_tensor(node, rule.tensor, axes, partial(_stands_at, rule.axis))
+def _axis_is(rule: rules.AxisIs, node: BoundNode) -> Answer:
+    return _each_tensor(rule, node, partial(_stands_at, rule.axis))
 
 
-def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
+def _stands_at(wanted: int, tensor: Operand, axes: _Axes) -> Answer:
     """True if only dims of 1 are between each axis and `wanted`.
 
     An axis that the tensor does not have is reported by another rule.
@@ -159,16 +142,16 @@ def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Ans
     for index, axis in enumerate(axes.numbers):
         if axis == wanted:
             continue
-        dims = known_dims(name, tensor)
+        dims = tensor.known_dims()
         if not -len(dims) <= axis < len(dims):
             continue
         first, last = axis % len(dims), wanted % len(dims) if wanted < 0 else wanted
         passed = dims[last:first] if last < first else dims[first + 1 : last + 1]
         if first != last >= len(dims) or any(length not in {None, 1} for length in passed):
-            text, shape = verbatim(axes.text(index)), shape_text(tensor)
-            return fails(text + Text(" ({name} is {shape})", name=name, shape=shape))
+            text, shape = verbatim(axes.text(index)), tensor.shape_text()
+            return fails(text + Text(" ({name} is {shape})", name=tensor.name, shape=shape))
         if None in passed:
-            return unknown(described(name, tensor))
+            return unknown(tensor.described())
     return HOLDS
 
 
@@ -183,21 +166,22 @@ def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Ans
         "or transpose so that the stepped axis is not the last"
     ),
 )
-def _last_step_is_one(rule: LastStepIsOne, node: BoundNode) -> Answer:
-    for steps in map(partial(_of_values, rule.steps), node.tensors(rule.steps)):
+def _last_step_is_one(rule: rules.LastStepIsOne, node: BoundNode) -> Answer:
+    for steps in map(_of_values, operands(node, rule.steps)):
         if any(step != 1 for step in steps.numbers):
             return all_of(
-                asked(_last_step, rule, node, steps, tensor) for tensor in node.tensors(rule.tensor)
+                asked(_last_step, rule, node, steps, tensor)
+                for tensor in operands(node, rule.tensor)
             )
     return HOLDS
 
 
-def _last_step(rule: LastStepIsOne, node: BoundNode, steps: _Axes, tensor: SourceTensor) -> Answer:
-    rank = rank_of(tensor)
-    named = node.tensor(rule.axes)
+def _last_step(rule: rules.LastStepIsOne, node: BoundNode, steps: _Axes, tensor: Operand) -> Answer:
+    rank = tensor.rank
+    named = operand(node, rule.axes)
     axes: Sequence[int] = range(len(steps.numbers))
     if named is not None:
-        axes = _of_values(rule.axes, named).numbers
+        axes = named.integers()
     if len(axes) != len(steps.numbers):
         return fails(f"{rule.steps} = {shown(steps.numbers)}, {rule.axes} = {shown(tuple(axes))}")
     for index, axis in enumerate(axes):
@@ -205,27 +189,24 @@ def _last_step(rule: LastStepIsOne, node: BoundNode, steps: _Axes, tensor: Sourc
         if is_last and steps.numbers[index] != 1:
             return fails(steps.text(index))
     decided = rank is not None or all(axis < 0 for axis in axes)
-    return HOLDS if decided else unknown(described(rule.tensor, tensor))
+    return HOLDS if decided else unknown(tensor.described())
 
 
 # Reading ----------------------------------------------------------------------------------------
 
 
 def _each_tensor(
-    node: BoundNode, name: str, axes: _Axes, test: Callable[[str, SourceTensor, _Axes], Answer]
-) -> Answer:
-    return all_of(asked(test, name, tensor, axes) for tensor in node.tensors(name))
-
-
-def _by_values(
+    rule: OfAttributeOn | rules.AxesInRank | rules.AxesExtentIsOne,
     node: BoundNode,
-    rule: AxesInRank | AxesExtentIsOne,
-    test: Callable[[str, SourceTensor, _Axes], Answer],
+    test: Callable[[Operand, _Axes], Answer],
 ) -> Answer:
-    def named_by(named: SourceTensor) -> Answer:
-        return _each_tensor(node, rule.tensor, _of_values(rule.axes, named), test)
-
-    return all_of(asked(named_by, named) for named in node.tensors(rule.axes))
+    """The answer of a test for each tensor, with the axes in the attribute or in an input."""
+    if isinstance(rule, OfAttributeOn):
+        named = [_of_attribute(rule.attribute, node)]
+    else:
+        named = [_of_values(tensor) for tensor in operands(node, rule.axes)]
+    tensors = operands(node, rule.tensor)
+    return all_of(asked(test, *pair) for pair in product(tensors, named))
 
 
 def _of_attribute(name: str, node: BoundNode) -> _Axes:
@@ -238,6 +219,5 @@ def _of_attribute(name: str, node: BoundNode) -> _Axes:
     return _Axes(axes, lambda index: at_fault(axes, index) if is_list else shown(value))
 
 
-def _of_values(name: str, tensor: SourceTensor) -> _Axes:
-    numbers = integers_in(name, tensor)
-    return _Axes(numbers, partial(array_at_fault, data_of(name, tensor)))
+def _of_values(tensor: Operand) -> _Axes:
+    return _Axes(tensor.integers(), partial(array_at_fault, tensor.data()))

@@ -2,43 +2,26 @@
 
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.open_dims import NOT_YET
-from atc_py.check.predicate import each_pair, predicate
+from atc_py.check.predicate import each_pair, each_tensor, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
+    Operand,
     all_of,
     asked,
     attribute,
     count_of,
-    dims_of,
     fails,
     integer_list,
     integers,
-    integers_in,
-    is_known,
-    known_count,
-    known_dims,
-    known_length,
-    known_rank,
     lengths,
     noted,
-    rank_of,
+    operands,
     shown,
     unknown,
-    with_rank,
 )
 from atc_py.diag import SHAPES_DISAGREE
-from atc_py.onnx_graph.source import SourceTensor
-from atc_py.spec.rules import (
-    AttrSumIsExtent,
-    CountIsLength,
-    CountIsOneOrExtent,
-    CountIsProduct,
-    CountIsRank,
-    CountPerAxis,
-    KnownSumIsDim,
-    ValuesSumIsExtent,
-)
+from atc_py.spec import rules
 from atc_py.text import Text
 
 
@@ -48,8 +31,8 @@ from atc_py.text import Text
     help_=Text("give {tensor} one element for each axis of {other}, or reshape {other}"),
 )
 @each_pair
-def _count_is_rank(rule: CountIsRank, tensor: SourceTensor, other: SourceTensor) -> Answer:
-    return _count_fits(rule, tensor, other, 1)
+def _count_is_rank(_: rules.CountIsRank, tensor: Operand, other: Operand) -> Answer:
+    return _count_fits(tensor, other, 1)
 
 
 @predicate(
@@ -60,19 +43,17 @@ def _count_is_rank(rule: CountIsRank, tensor: SourceTensor, other: SourceTensor)
     ),
 )
 @each_pair
-def _count_per_axis(rule: CountPerAxis, tensor: SourceTensor, other: SourceTensor) -> Answer:
-    empty = count_of(dims_of(tensor)) == 0
-    return HOLDS if empty else _count_fits(rule, tensor, other, rule.count)
+def _count_per_axis(rule: rules.CountPerAxis, tensor: Operand, other: Operand) -> Answer:
+    empty = count_of(tensor.dims) == 0
+    return HOLDS if empty else _count_fits(tensor, other, rule.count)
 
 
-def _count_fits(
-    rule: CountIsRank | CountPerAxis, tensor: SourceTensor, other: SourceTensor, per_axis: int
-) -> Answer:
-    count = known_count(rule.tensor, tensor)
-    if rank_of(other) is None and count % per_axis:
+def _count_fits(tensor: Operand, other: Operand, per_axis: int) -> Answer:
+    count = tensor.known_count()
+    if other.rank is None and count % per_axis:
         return fails(shown(count))
-    rank = known_rank(rule.other, other)
-    return HOLDS if count == per_axis * rank else fails(with_rank(shown(count), rule.other, rank))
+    fits = count == per_axis * other.known_rank()
+    return HOLDS if fits else fails(other.with_rank(shown(count)))
 
 
 @predicate(
@@ -84,22 +65,15 @@ def _count_fits(
 )
 @each_pair
 def _count_is_one_or_length(
-    rule: CountIsOneOrExtent, tensor: SourceTensor, other: SourceTensor
+    rule: rules.CountIsOneOrExtent, tensor: Operand, other: Operand
 ) -> Answer:
-    count = known_count(rule.tensor, tensor)
+    count = tensor.known_count()
     if count == 1:
         return HOLDS
-    dims = known_dims(rule.other, other)
+    dims = other.known_dims()
     if not -len(dims) <= rule.axis < len(dims):
-        return fails(with_rank(shown(count), rule.other, len(dims)))
-    return _is_length(count, rule, other, dims[rule.axis])
-
-
-def _is_length(
-    count: int, rule: CountIsOneOrExtent | CountIsLength, other: SourceTensor, length: int | None
-) -> Answer:
-    known = known_length(rule.other, other, length)
-    return HOLDS if count == known else fails(_with_length(count, rule.other, rule.axis, known))
+        return fails(other.with_rank(shown(count)))
+    return _fits(count, other, rule.axis, dims[rule.axis])
 
 
 @predicate(
@@ -108,11 +82,11 @@ def _is_length(
     help_=Text("export {tensor} with one element for each index of axis {axis} of {other}"),
 )
 @each_pair
-def _count_is_length(rule: CountIsLength, tensor: SourceTensor, other: SourceTensor) -> Answer:
-    count, dims = known_count(rule.tensor, tensor), known_dims(rule.other, other)
+def _count_is_length(rule: rules.CountIsLength, tensor: Operand, other: Operand) -> Answer:
+    count, dims = tensor.known_count(), other.known_dims()
     if not -len(dims) <= rule.axis < len(dims):
         return HOLDS  # the rule on the rank reports it
-    return _is_length(count, rule, other, dims[rule.axis])
+    return _fits(count, other, rule.axis, dims[rule.axis])
 
 
 @predicate(
@@ -120,25 +94,19 @@ def _count_is_length(rule: CountIsLength, tensor: SourceTensor, other: SourceTen
     demand="{tensor} of {op} must have as many elements as {dim} of {other} times {attribute}",
     help_=Text("give {tensor} one element for each channel of the result"),
 )
-def _count_is_product(rule: CountIsProduct, node: BoundNode) -> Answer:
+def _count_is_product(rule: rules.CountIsProduct, node: BoundNode) -> Answer:
     factor = integers(attribute(node, rule.attribute))
     if factor is None or len(factor) != 1:
         return HOLDS  # the rule on the attribute reports it
     return all_of(
-        asked(_is_product, rule, tensor, other, length, factor[0])
-        for tensor in node.tensors(rule.tensor)
+        asked(_is_product, tensor, other, length, factor[0])
+        for tensor in operands(node, rule.tensor)
         for other, length in lengths(node, rule.other, rule.dim)
     )
 
 
-def _is_product(
-    rule: CountIsProduct,
-    tensor: SourceTensor,
-    other: SourceTensor,
-    length: int | None,
-    factor: int,
-) -> Answer:
-    count, known = known_count(rule.tensor, tensor), known_length(rule.other, other, length)
+def _is_product(tensor: Operand, other: Operand, length: int | None, factor: int) -> Answer:
+    count, known = tensor.known_count(), other.known_length(length)
     product = known * factor
     return HOLDS if count == product else fails(noted(count, f"{known} * {factor} = {product}"))
 
@@ -155,7 +123,7 @@ _PARTS = Text(
     demand="{attribute} of {op} must add up to the length of {tensor} along {along}",
     help_=_PARTS,
 )
-def _attr_sum_is_length(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
+def _attr_sum_is_length(rule: rules.AttrSumIsExtent, node: BoundNode) -> Answer:
     total = sum(integer_list(node, rule.attribute))
     return _sum_is_length(total, node, rule.tensor, rule.along)
 
@@ -165,14 +133,13 @@ def _attr_sum_is_length(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must add up to the length of {other} along {along}",
     help_=_PARTS,
 )
-def _values_sum_is_length(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
-    if not node.tensors(rule.other):
+@each_tensor
+def _values_sum_is_length(
+    rule: rules.ValuesSumIsExtent, node: BoundNode, tensor: Operand
+) -> Answer:
+    if not operands(node, rule.other):
         return HOLDS
-    return all_of(asked(_values_sum, rule, node, tensor) for tensor in node.tensors(rule.tensor))
-
-
-def _values_sum(rule: ValuesSumIsExtent, node: BoundNode, tensor: SourceTensor) -> Answer:
-    total = sum(integers_in(rule.tensor, tensor))
+    total = sum(tensor.integers())
     return _sum_is_length(total, node, rule.other, rule.along)
 
 
@@ -181,9 +148,9 @@ def _values_sum(rule: ValuesSumIsExtent, node: BoundNode, tensor: SourceTensor) 
     demand="{tensor} of {op}, where constant, must add up to {dim} of {other}",
     help_=Text("make the values of {tensor} add up to the length of {other}"),
 )
-def _known_sum_is_dim(rule: KnownSumIsDim, node: BoundNode) -> Answer:
-    known = [tensor for tensor in node.tensors(rule.tensor) if is_known(tensor)]
-    if node.waits and len(known) < len(node.tensors(rule.tensor)):
+def _known_sum_is_dim(rule: rules.KnownSumIsDim, node: BoundNode) -> Answer:
+    known = [tensor for tensor in operands(node, rule.tensor) if tensor.is_known]
+    if node.waits and len(known) < len(operands(node, rule.tensor)):
         return unknown(NOT_YET)
     return all_of(
         asked(_adds_up_to, rule, tensor, other, length)
@@ -193,10 +160,10 @@ def _known_sum_is_dim(rule: KnownSumIsDim, node: BoundNode) -> Answer:
 
 
 def _adds_up_to(
-    rule: KnownSumIsDim, tensor: SourceTensor, other: SourceTensor, length: int | None
+    rule: rules.KnownSumIsDim, tensor: Operand, other: Operand, length: int | None
 ) -> Answer:
-    total = sum(integers_in(rule.tensor, tensor))
-    known = known_length(rule.other, other, length)
+    total = sum(tensor.integers())
+    known = other.known_length(length)
     if total == known:
         return HOLDS
     note = Text("{dim} of {tensor} is {length}", dim=rule.dim, tensor=rule.other, length=known)
@@ -211,17 +178,20 @@ def _sum_is_length(total: int, node: BoundNode, name: str, along: str) -> Answer
     axes = integers(attribute(node, along))
     if axes is None or len(axes) != 1:
         return HOLDS
-    return all_of(asked(_sum_fits, total, name, tensor, axes[0]) for tensor in node.tensors(name))
+    return all_of(asked(_sum_fits, total, tensor, axes[0]) for tensor in operands(node, name))
 
 
-def _sum_fits(total: int, name: str, tensor: SourceTensor, axis: int) -> Answer:
-    dims = known_dims(name, tensor)
-    if not -len(dims) <= axis < len(dims):
+def _sum_fits(total: int, tensor: Operand, axis: int) -> Answer:
+    dims = tensor.known_dims()
+    return _fits(total, tensor, axis, dims[axis]) if -len(dims) <= axis < len(dims) else HOLDS
+
+
+def _fits(count: int, tensor: Operand, axis: int, length: int | None) -> Answer:
+    """True if a number is a tensor's length on an axis."""
+    known = tensor.known_length(length)
+    if count == known:
         return HOLDS
-    length = known_length(name, tensor, dims[axis])
-    return HOLDS if total == length else fails(_with_length(total, name, axis, length))
-
-
-def _with_length(count: int, name: str, axis: int, length: int) -> Text:
-    there = Text("{name} has {length} on axis {axis}", name=name, length=shown(length), axis=axis)
-    return noted(shown(count), there)
+    there = Text(
+        "{name} has {length} on axis {axis}", name=tensor.name, length=shown(known), axis=axis
+    )
+    return fails(noted(shown(count), there))

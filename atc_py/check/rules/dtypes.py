@@ -14,27 +14,10 @@ import numpy.typing as npt
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.condition_words import mode_words
 from atc_py.check.predicate import each_pair, each_tensor, predicate
-from atc_py.check.reading import (
-    HOLDS,
-    Answer,
-    all_of,
-    asked,
-    data_of,
-    described,
-    dims_of,
-    fails,
-    is_known,
-    known_count,
-    known_dims,
-    shape_text,
-    shown,
-    unknown,
-)
+from atc_py.check.reading import HOLDS, Answer, Operand, fails, operand, operands, shown, unknown
 from atc_py.diag import DTYPE_NOT_LISTED, SHAPES_DISAGREE, VALUE_OUT_OF_RANGE
-from atc_py.onnx_graph.source import SourceTensor
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.spec.implied import DtypeListed, DtypeQuantized, DtypeSame
-from atc_py.spec.rules import DtypeAmong, DtypeExcluded, ScalesPerChannel, ScalesPositive
+from atc_py.spec import implied, rules
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import channel_axis, decode_graph, is_a_list
 from atc_py.text import Text
@@ -72,22 +55,19 @@ _CAST = Text("cast {tensor} to {dtypes} before the node, or export the model wit
 
 
 @predicate(DTYPE_NOT_LISTED, demand=_MUST_HAVE, help_=_CAST)
-def _dtype_listed(rule: DtypeListed | DtypeAmong, node: BoundNode) -> Answer:
-    mode = node.conditions.mode
-    return all_of(_has_one_of(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
-
-
-def _has_one_of(
-    rule: DtypeListed | DtypeAmong, tensor: SourceTensor, mode: PrecisionMode
+@each_tensor
+def _dtype_listed(
+    rule: implied.DtypeListed | rules.DtypeAmong, node: BoundNode, tensor: Operand
 ) -> Answer:
-    if not tensor.element:
+    mode = node.conditions.mode
+    if not tensor.tensor.element:
         return unknown(_NOT_KNOWN)
-    if tensor.dtype is None:
-        return fails(tensor.element)
-    if is_legal(tensor.dtype, rule.dtypes, mode):
+    if tensor.tensor.dtype is None:
+        return fails(tensor.tensor.element)
+    if is_legal(tensor.tensor.dtype, rule.dtypes, mode):
         return HOLDS
-    depends = any(is_legal(tensor.dtype, rule.dtypes, other) for other in PrecisionMode)
-    return fails(tensor.element, mode_words(mode) if depends else None)
+    depends = any(is_legal(tensor.tensor.dtype, rule.dtypes, other) for other in PrecisionMode)
+    return fails(tensor.tensor.element, mode_words(mode) if depends else None)
 
 
 @predicate(
@@ -99,10 +79,10 @@ def _has_one_of(
     ),
 )
 @each_tensor
-def _dtype_excluded(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
-    if not tensor.element:
+def _dtype_excluded(rule: rules.DtypeExcluded, _: BoundNode, tensor: Operand) -> Answer:
+    if not tensor.tensor.element:
         return unknown(_NOT_KNOWN)
-    return fails(tensor.element) if tensor.dtype in rule.dtypes else HOLDS
+    return fails(tensor.tensor.element) if tensor.tensor.dtype in rule.dtypes else HOLDS
 
 
 @predicate(
@@ -110,18 +90,24 @@ def _dtype_excluded(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
     demand="{tensor} of {op} must have the dtype of {other}",
     help_=Text("cast one of the two to the dtype of the other before the node"),
 )
-def _dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
-    other = node.tensor(rule.other)
-    if other is None or other.dtype is None or is_integer_layer(node):
+@each_tensor
+def _dtype_same(rule: implied.DtypeSame, node: BoundNode, tensor: Operand) -> Answer:
+    other = operand(node, rule.other)
+    if other is None or other.tensor.dtype is None or is_integer_layer(node):
         return HOLDS  # the rule on its dtypes says what is wrong with it
-    return all_of(_have_one_dtype(tensor, other) for tensor in node.tensors(rule.tensor))
-
-
-def _have_one_dtype(tensor: SourceTensor, other: SourceTensor) -> Answer:
     # The precision mode makes floats of several widths one dtype.
-    if tensor.dtype in {None, other.dtype} or {tensor.dtype, other.dtype} <= _FLOATS:
+    if (
+        tensor.tensor.dtype in {None, other.tensor.dtype}
+        or {tensor.tensor.dtype, other.tensor.dtype} <= _FLOATS
+    ):
         return HOLDS
-    return fails(Text("{element} and {element_2}", element=tensor.element, element_2=other.element))
+    return fails(
+        Text(
+            "{element} and {element_2}",
+            element=tensor.tensor.element,
+            element_2=other.tensor.element,
+        )
+    )
 
 
 def is_legal(dtype: DType, listed: Collection[DType], mode: PrecisionMode) -> bool:
@@ -149,19 +135,18 @@ def becomes(dtype: DType, listed: Collection[DType], mode: PrecisionMode) -> DTy
         "in floats"
     ),
 )
-def _dtype_quantized(rule: DtypeQuantized, node: BoundNode) -> Answer:
-    if not is_integer_layer(node):
-        return HOLDS
-    wrong = (
-        tensor for tensor in node.tensors(rule.tensor) if tensor.dtype not in {None, rule.dtype}
-    )
-    return all_of(fails(tensor.element) for tensor in wrong)
+@each_tensor
+def _dtype_quantized(rule: implied.DtypeQuantized, node: BoundNode, tensor: Operand) -> Answer:
+    wrong = tensor.tensor.dtype not in {None, rule.dtype} and is_integer_layer(node)
+    return fails(tensor.tensor.element) if wrong else HOLDS
 
 
 def is_integer_layer(node: BoundNode) -> bool:
     """True if one of the operands that are int8 in an integer layer is int8."""
     decisive = (name for name, dtype in node.spec.quantized.items() if dtype is DType.INT8)
-    return any(tensor.dtype is DType.INT8 for name in decisive for tensor in node.tensors(name))
+    return any(
+        tensor.tensor.dtype is DType.INT8 for name in decisive for tensor in operands(node, name)
+    )
 
 
 @predicate(
@@ -173,20 +158,18 @@ def is_integer_layer(node: BoundNode) -> bool:
     ),
 )
 @each_pair
-def _scales_per_channel(
-    rule: ScalesPerChannel, tensor: SourceTensor, other: SourceTensor
-) -> Answer:
-    count, dims = known_count(rule.tensor, tensor), dims_of(other)
+def _scales_per_channel(rule: rules.ScalesPerChannel, tensor: Operand, other: Operand) -> Answer:
+    count, dims = tensor.known_count(), other.dims
     if count == 1:
         return HOLDS
-    if not is_a_list(known_dims(rule.tensor, tensor)):
-        shape = shape_text(tensor)
+    if not is_a_list(tensor.known_dims()):
+        shape = tensor.shape_text()
         return fails(Text("{shown} in shape {shape}", shown=shown(count), shape=shape))
     if dims is not None and channel_axis(dims, count) is not None:
         return HOLDS
     if dims is None or None in dims:
-        return unknown(described(rule.other, other))
-    shape = shape_text(other)
+        return unknown(other.described())
+    shape = other.shape_text()
     return fails(
         Text(
             "{shown}, {other} has shape {shape}", shown=shown(count), other=rule.other, shape=shape
@@ -202,16 +185,11 @@ def _scales_per_channel(
         "32 bits, as float32"
     ),
 )
-def _scales_positive(rule: ScalesPositive, node: BoundNode) -> Answer:
-    return all_of(
-        asked(_positive, rule.tensor, tensor)
-        for tensor in node.tensors(rule.tensor)
-        if is_known(tensor) or (node.waits and tensor.settles)
-    )
-
-
-def _positive(name: str, tensor: SourceTensor) -> Answer:
-    data = data_of(name, tensor)
+@each_tensor
+def _scales_positive(_: rules.ScalesPositive, node: BoundNode, tensor: Operand) -> Answer:
+    if not (tensor.is_known or (node.waits and tensor.tensor.settles)):
+        return HOLDS
+    data = tensor.data()
     if data.dtype.kind not in "uf":
         return HOLDS  # the rule on its dtypes says what is wrong with it
     factors: npt.NDArray[Any] = data

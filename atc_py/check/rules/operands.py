@@ -8,25 +8,20 @@ import numpy.typing as npt
 
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.open_dims import NOT_YET
-from atc_py.check.predicate import predicate
+from atc_py.check.predicate import each_tensor, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
+    Operand,
     all_of,
     array_at_fault,
     asked,
-    data_of,
-    described,
     fails,
-    is_known,
-    known_dims,
-    known_length,
-    known_rank,
-    may_be_known,
     noted,
     numbers,
+    operand,
+    operands,
     quoted,
-    shape_text,
     shown,
     unknown,
 )
@@ -38,24 +33,8 @@ from atc_py.diag import (
     VALUE_NOT_CONSTANT,
     VALUE_OUT_OF_RANGE,
 )
-from atc_py.onnx_graph.source import SourceTensor
-from atc_py.spec.implied import OperandAbsent, OperandPresent, RankIs
+from atc_py.spec import implied, rules
 from atc_py.spec.rule import Level, Number, Rule
-from atc_py.spec.rules import (
-    KnownValuesAre,
-    KnownValuesAtLeast,
-    KnownValuesExclude,
-    LastDimWithinRank,
-    OperandGiven,
-    RankInRange,
-    RankIsNot,
-    RankOfUpdates,
-    RanksEqual,
-    ValuesAtLeast,
-    ValuesEqual,
-    ValuesExclude,
-    ValuesKnown,
-)
 from atc_py.text import Text
 
 _RESHAPE = Text(
@@ -75,9 +54,9 @@ _NOT_CONSTANT = fails(Text("not constant"))
     demand="{op} must have {tensor}",
     help_=Text("connect {tensor} where the model is built; a constant will do"),
 )
-def _operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
+def _operand_present(rule: implied.OperandPresent, node: BoundNode) -> Answer:
     row = node.spec.operand(rule.tensor)
-    if row is None or not row.exists_at(node.opset) or node.tensors(rule.tensor):
+    if row is None or not row.exists_at(node.opset) or operands(node, rule.tensor):
         return HOLDS
     return fails(Text("none"))
 
@@ -87,9 +66,11 @@ def _operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
     demand="{tensor} of {op} is not supported yet and must not be used",
     help_=Text("leave {tensor} out, or express what it does with other operators"),
 )
-def _operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
-    tensor = node.tensor(rule.tensor)
-    return HOLDS if tensor is None else fails(quoted(tensor.name) if tensor.name else "")
+def _operand_absent(rule: implied.OperandAbsent, node: BoundNode) -> Answer:
+    tensor = operand(node, rule.tensor)
+    return (
+        HOLDS if tensor is None else fails(quoted(tensor.tensor.name) if tensor.tensor.name else "")
+    )
 
 
 @predicate(
@@ -97,8 +78,8 @@ def _operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
     demand="{op} must be given {tensor}",
     help_=Text("connect {tensor} where the model is built; a constant will do"),
 )
-def _operand_given(rule: OperandGiven, node: BoundNode) -> Answer:
-    return HOLDS if node.tensors(rule.tensor) else fails(Text("none"))
+def _operand_given(rule: rules.OperandGiven, node: BoundNode) -> Answer:
+    return HOLDS if operands(node, rule.tensor) else fails(Text("none"))
 
 
 # Ranks ------------------------------------------------------------------------------------------
@@ -109,7 +90,7 @@ def _operand_given(rule: OperandGiven, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must have rank {rank}",
     help_=_RESHAPE,
 )
-def _rank_is(rule: RankIs, node: BoundNode) -> Answer:
+def _rank_is(rule: implied.RankIs, node: BoundNode) -> Answer:
     return _rank(node, rule.tensor, lambda rank: rank == rule.rank)
 
 
@@ -118,7 +99,7 @@ def _rank_is(rule: RankIs, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must not have rank {rank}",
     help_=_RESHAPE,
 )
-def _rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
+def _rank_is_not(rule: rules.RankIsNot, node: BoundNode) -> Answer:
     return _rank(node, rule.tensor, lambda rank: rank != rule.rank)
 
 
@@ -127,7 +108,7 @@ def _rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must have a rank {range}",
     help_=_RESHAPE,
 )
-def _rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
+def _rank_in_range(rule: rules.RankInRange, node: BoundNode) -> Answer:
     least, most = rule.range
     return _rank(node, rule.tensor, lambda rank: least <= rank <= most)
 
@@ -137,11 +118,11 @@ def _rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must have the rank of {other}",
     help_=Text("before the node, reshape {tensor} to the number of axes of {other}"),
 )
-def _ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
-    other = node.tensor(rule.other)
+def _ranks_equal(rule: rules.RanksEqual, node: BoundNode) -> Answer:
+    other = operand(node, rule.other)
     if other is None:
         return HOLDS
-    wanted = known_rank(rule.other, other)
+    wanted = other.known_rank()
     return _rank(node, rule.tensor, lambda rank: rank == wanted)
 
 
@@ -150,15 +131,15 @@ def _ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
     demand="The last dim of {tensor} of {op} must be at most the rank of {other}",
     help_=Text("give the tuples in {tensor} at most as many indices as {other} has axes"),
 )
-def _last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
-    tensor, other = node.tensor(rule.tensor), node.tensor(rule.other)
+def _last_dim_within_rank(rule: rules.LastDimWithinRank, node: BoundNode) -> Answer:
+    tensor, other = operand(node, rule.tensor), operand(node, rule.other)
     if tensor is None or other is None:
         return HOLDS
-    dims = known_dims(rule.tensor, tensor)
+    dims = tensor.known_dims()
     # A scalar has no last dim; the rule on its rank reports it.
-    last = known_length(rule.tensor, tensor, dims[-1]) if dims else 0
-    fits = last <= known_rank(rule.other, other)
-    return HOLDS if fits else fails(noted(last, shape_text(tensor)))
+    last = tensor.known_length(dims[-1]) if dims else 0
+    fits = last <= other.known_rank()
+    return HOLDS if fits else fails(noted(last, tensor.shape_text()))
 
 
 @predicate(
@@ -169,46 +150,45 @@ def _last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
         "that {indices} does not name"
     ),
 )
-def _rank_of_updates(rule: RankOfUpdates, node: BoundNode) -> Answer:
-    data, indices = node.tensor(rule.other), node.tensor(rule.indices)
+def _rank_of_updates(rule: rules.RankOfUpdates, node: BoundNode) -> Answer:
+    data, indices = operand(node, rule.other), operand(node, rule.indices)
     if data is None or indices is None:
         return HOLDS
-    rank, dims = known_rank(rule.other, data), known_dims(rule.indices, indices)
+    rank, dims = data.known_rank(), indices.known_dims()
     if not dims:
         return HOLDS  # a scalar has no last dim; the rule on its rank reports it
     most = len(dims) + rank - 1
     wanted = None if dims[-1] is None else most - dims[-1]
     return all_of(
-        asked(_updates, rule, tensor, (most - rank, most), wanted, described(rule.indices, indices))
-        for tensor in node.tensors(rule.tensor)
+        asked(_updates, tensor, (most - rank, most), wanted, indices.described())
+        for tensor in operands(node, rule.tensor)
     )
 
 
 def _updates(
-    rule: RankOfUpdates,
-    tensor: SourceTensor,
+    tensor: Operand,
     bounds: tuple[int, int],
     wanted: int | None,
     indices: Text,
 ) -> Answer:
     """The answer for updates: `wanted`, or a rank in `bounds` if the last dim is open."""
-    rank = known_rank(rule.tensor, tensor)
+    rank = tensor.known_rank()
     if wanted is None:
         if bounds[0] <= rank <= bounds[1]:
             return unknown(indices)
-        return fails(noted(rank, shape_text(tensor)) if rank else 0)
+        return fails(noted(rank, tensor.shape_text()) if rank else 0)
     if rank == wanted:
         return HOLDS
     return fails(noted(rank, f"q + r - k - 1 = {shown(wanted)}"))
 
 
 def _rank(node: BoundNode, name: str, keeps: Callable[[int], bool]) -> Answer:
-    return all_of(asked(_rank_of, tensor, name, keeps) for tensor in node.tensors(name))
+    return all_of(asked(_rank_of, tensor, keeps) for tensor in operands(node, name))
 
 
-def _rank_of(tensor: SourceTensor, name: str, keeps: Callable[[int], bool]) -> Answer:
-    rank = known_rank(name, tensor)
-    return HOLDS if keeps(rank) else fails(noted(rank, shape_text(tensor)) if rank else 0)
+def _rank_of(tensor: Operand, keeps: Callable[[int], bool]) -> Answer:
+    rank = tensor.known_rank()
+    return HOLDS if keeps(rank) else fails(noted(rank, tensor.shape_text()) if rank else 0)
 
 
 @predicate(
@@ -219,11 +199,9 @@ def _rank_of(tensor: SourceTensor, name: str, keeps: Callable[[int], bool]) -> A
         "simplify the model so that it folds"
     ),
 )
-def _values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
-    return all_of(
-        HOLDS if is_known(tensor) else _not_known(node, tensor)
-        for tensor in node.tensors(rule.tensor)
-    )
+@each_tensor
+def _values_known(_: rules.ValuesKnown, node: BoundNode, tensor: Operand) -> Answer:
+    return HOLDS if tensor.is_known else _not_known(node, tensor)
 
 
 @predicate(
@@ -231,7 +209,7 @@ def _values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must be constant with values of at least {least}",
     help_=Text("export {tensor} as a constant whose values are {least} or more"),
 )
-def _values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
+def _values_at_least(rule: rules.ValuesAtLeast, node: BoundNode) -> Answer:
     return _constant_values(node, rule.tensor, _at_least(rule.least))
 
 
@@ -243,7 +221,7 @@ def _values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
         "index that counts from the end"
     ),
 )
-def _known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
+def _known_values_at_least(rule: rules.KnownValuesAtLeast, node: BoundNode) -> Answer:
     return _known_values(rule, node, rule.tensor, _at_least(rule.least))
 
 
@@ -254,7 +232,7 @@ def _known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
         "export {tensor} as the constant {value}, or produce other values with further operators"
     ),
 )
-def _values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
+def _values_equal(rule: rules.ValuesEqual, node: BoundNode) -> Answer:
     return _constant_values(node, rule.tensor, _equal_to(rule.value), flags=True)
 
 
@@ -263,7 +241,7 @@ def _values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must be constant without the value {value}",
     help_=Text("export {tensor} as a constant without {value}"),
 )
-def _values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
+def _values_exclude(rule: rules.ValuesExclude, node: BoundNode) -> Answer:
     return _constant_values(node, rule.tensor, _other_than(rule.value))
 
 
@@ -272,7 +250,7 @@ def _values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
     demand="{tensor} of {op}, where constant, must not have the value {value}",
     help_=Text("export {tensor} with values other than {value}"),
 )
-def _known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
+def _known_values_exclude(rule: rules.KnownValuesExclude, node: BoundNode) -> Answer:
     return _known_values(rule, node, rule.tensor, _other_than(rule.value))
 
 
@@ -281,7 +259,7 @@ def _known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
     demand="{tensor} of {op}, where constant, must be {values}",
     help_=Text("export {tensor} as {values}"),
 )
-def _known_values_are(rule: KnownValuesAre, node: BoundNode) -> Answer:
+def _known_values_are(rule: rules.KnownValuesAre, node: BoundNode) -> Answer:
     return _known_values(rule, node, rule.tensor, _the_same_as(rule.values))
 
 
@@ -311,13 +289,15 @@ def _other_than(value: Number) -> _Keeps:
 
 def _constant_values(node: BoundNode, name: str, keeps: _Keeps, *, flags: bool = False) -> Answer:
     return all_of(
-        asked(_values, name, tensor, keeps, flags) if is_known(tensor) else _not_known(node, tensor)
-        for tensor in node.tensors(name)
+        asked(_values, tensor, keeps, flags) if tensor.is_known else _not_known(node, tensor)
+        for tensor in operands(node, name)
     )
 
 
-def _not_known(node: BoundNode, tensor: SourceTensor) -> Answer:
-    return unknown(NOT_YET) if may_be_known(node, tensor) else _NOT_CONSTANT
+def _not_known(node: BoundNode, tensor: Operand) -> Answer:
+    # A choice of dims may make its values known, or leave it without any.
+    settles = node.waits and (tensor.tensor.settles or tensor.tensor.is_open)
+    return unknown(NOT_YET) if settles else _NOT_CONSTANT
 
 
 def _known_values(rule: Rule, node: BoundNode, name: str, keeps: _Keeps) -> Answer:
@@ -327,21 +307,21 @@ def _known_values(rule: Rule, node: BoundNode, name: str, keeps: _Keeps) -> Answ
     """
     waits = node.waits and rule.level is Level.ERROR
     return all_of(
-        asked(_values, name, tensor, keeps)
-        if is_known(tensor)
+        asked(_values, tensor, keeps)
+        if tensor.is_known
         else unknown(NOT_YET)
-        if waits and tensor.settles
+        if waits and tensor.tensor.settles
         else HOLDS
-        for tensor in node.tensors(name)
+        for tensor in operands(node, name)
     )
 
 
-def _values(name: str, tensor: SourceTensor, keeps: _Keeps, flags: bool = False) -> Answer:
+def _values(tensor: Operand, keeps: _Keeps, flags: bool = False) -> Answer:
     """True if all values of a constant keep a rule; what is not a number keeps none.
 
     With `flags`, false and true count as 0 and 1.
     """
-    data = data_of(name, tensor)
+    data = tensor.data()
     flat = data.ravel().astype("int8") if flags and data.dtype.kind == "b" else numbers(data)
     if flat is None:
         return fails(array_at_fault(data)) if data.size else HOLDS

@@ -5,28 +5,19 @@ from math import prod
 from typing import NamedTuple
 
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.predicate import predicate
+from atc_py.check.predicate import deviation
 from atc_py.check.reading import (
     HOLDS,
     Answer,
     SettledError,
     attribute,
-    described,
     fails,
     integers,
-    known_dims,
+    operand,
     shown,
     unknown,
 )
-from atc_py.diag import DEVIATES_ON_CANN
-from atc_py.spec.deviations import (
-    LargeWindowUnpadded,
-    LargeWindowValid,
-    SamePaddingNone,
-    SameWindowsReachEnd,
-    SmallWindowsBeginInside,
-    WindowsBeginInside,
-)
+from atc_py.spec import deviations
 from atc_py.tensor.shapes import window_count
 from atc_py.text import COMMA, Text, verbatim
 
@@ -123,33 +114,33 @@ def _listed(node: BoundNode, name: str, unset: tuple[int, ...]) -> tuple[int, ..
 
 
 def _no_axis(pool: _Pool, node: BoundNode, name: str, meets: Callable[[_Axis], bool]) -> Answer:
-    tensor = node.tensor(name)
-    dims = None if tensor is None else known_dims(name, tensor)
+    tensor = operand(node, name)
+    dims = None if tensor is None else tensor.known_dims()
     if tensor is None or dims is None or len(dims) != len(pool.windows) + _OUTER:
         return HOLDS  # other rules report it
     axes = pool.axes(dims)
-    seen = COMMA.join([described(name, tensor), verbatim(shown(pool.windows))])
+    seen = COMMA.join([tensor.described(), verbatim(shown(pool.windows))])
     if any(axis is not None and meets(axis) for axis in axes):
         return fails(seen)
     return unknown(seen) if None in axes else HOLDS
 
 
-@predicate(
-    DEVIATES_ON_CANN,
+@deviation(
     demand="every window of {attribute} that ceil_mode of {op} adds must begin in {tensor} or before it",
     help_=_EXPLICIT,
 )
-def _windows_begin_inside(rule: WindowsBeginInside, node: BoundNode) -> Answer:
+def _windows_begin_inside(rule: deviations.WindowsBeginInside, node: BoundNode) -> Answer:
     return _begin_inside(_pool(node, rule.attribute), node, rule.tensor)
 
 
-@predicate(
-    DEVIATES_ON_CANN,
+@deviation(
     demand="every window of {attribute}, of at most 255 elements, that ceil_mode of {op} adds must "
     "begin in {tensor} or before it",
     help_=_EXPLICIT,
 )
-def _small_windows_begin_inside(rule: SmallWindowsBeginInside, node: BoundNode) -> Answer:
+def _small_windows_begin_inside(
+    rule: deviations.SmallWindowsBeginInside, node: BoundNode
+) -> Answer:
     pool = _pool(node, rule.attribute)
     return HOLDS if pool.is_large else _begin_inside(pool, node, rule.tensor)
 
@@ -161,49 +152,44 @@ def _begin_inside(pool: _Pool, node: BoundNode, name: str) -> Answer:
     return _no_axis(pool, node, name, lambda axis: axis.begins_after)
 
 
-@predicate(
-    DEVIATES_ON_CANN,
+@deviation(
     demand="windows {attribute} of {op} with padding SAME must reach the end of {tensor}",
     help_=_EXPLICIT,
 )
-def _same_windows_reach_end(rule: SameWindowsReachEnd, node: BoundNode) -> Answer:
+def _same_windows_reach_end(rule: deviations.SameWindowsReachEnd, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
     if pool.auto_pad not in _SAME or pool.is_volume or (rule.small and pool.is_large):
         return HOLDS
     return _no_axis(pool, node, rule.tensor, lambda axis: axis.ends_early)
 
 
-@predicate(
-    DEVIATES_ON_CANN,
-    demand="windows {attribute} of {op} must cover all of {tensor} without padding",
-    help_=_EXPLICIT,
+@deviation(
+    demand="windows {attribute} of {op} must cover all of {tensor} without padding", help_=_EXPLICIT
 )
-def _same_padding_none(rule: SamePaddingNone, node: BoundNode) -> Answer:
+def _same_padding_none(rule: deviations.SamePaddingNone, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
     if pool.auto_pad not in _SAME:
         return HOLDS
     return _no_axis(pool, node, rule.tensor, lambda axis: axis.same_padding > 0)
 
 
-@predicate(
-    DEVIATES_ON_CANN,
+@deviation(
     demand="{op} whose {attribute} has more than 255 elements, or whose strides exceed 63, must have no pads",
     help_=_EXPLICIT,
 )
-def _large_window_unpadded(rule: LargeWindowUnpadded, node: BoundNode) -> Answer:
+def _large_window_unpadded(rule: deviations.LargeWindowUnpadded, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
     if not pool.is_large or not any(pool.pads):
         return HOLDS
     return fails(f"{shown(pool.windows)}, pads {shown(pool.pads)}")
 
 
-@predicate(
-    DEVIATES_ON_CANN,
+@deviation(
     demand="{op} whose {attribute} has more than 255 elements, or whose strides exceed 63, must need "
     "neither padding of auto_pad nor a window of ceil_mode on {tensor}",
     help_=_EXPLICIT,
 )
-def _large_window_valid(rule: LargeWindowValid, node: BoundNode) -> Answer:
+def _large_window_valid(rule: deviations.LargeWindowValid, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
     if not pool.is_large:
         return HOLDS

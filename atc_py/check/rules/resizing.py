@@ -6,21 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.predicate import predicate
-from atc_py.check.reading import (
-    HOLDS,
-    Answer,
-    all_of,
-    constant,
-    data_of,
-    dims_of,
-    fails,
-    is_known,
-    known_dims,
-    unknown,
-)
-from atc_py.diag import DEVIATES_ON_CANN
-from atc_py.onnx_graph.source import SourceTensor
+from atc_py.check.predicate import deviation
+from atc_py.check.reading import HOLDS, Answer, Operand, all_of, fails, operand, unknown
 from atc_py.spec.deviations import OuterDimsKept, ResizedByKernel
 from atc_py.tensor.resampling import MOST_PLACES, KernelAxis, ResizedAxis
 from atc_py.text import Text
@@ -59,13 +46,9 @@ class _Change(NamedTuple):
         return self.scale == 1 and self.size == self.made
 
 
-@predicate(
-    DEVIATES_ON_CANN,
-    demand="{op} must keep the first two dims of {tensor}",
-    help_=_HELP,
-)
+@deviation(demand="{op} must keep the first two dims of {tensor}", help_=_HELP)
 def _outer_dims_kept(rule: OuterDimsKept, node: BoundNode) -> Answer:
-    tensor = node.tensor(rule.tensor)
+    tensor = operand(node, rule.tensor)
     if tensor is None:
         return HOLDS
     changes = _changes(node, tensor)[:_OUTER]
@@ -84,22 +67,21 @@ def _kept(axis: int, change: _Change) -> Answer:
     )
 
 
-@predicate(
-    DEVIATES_ON_CANN,
+@deviation(
     demand="{op} must read {tensor} where the kernel does, which centers pixels with {halves} and "
     "takes the {ties} one of two at ties",
     help_=_HELP,
 )
 def _resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
-    tensor = node.tensor(rule.tensor)
+    tensor = operand(node, rule.tensor)
     if tensor is None:
         return HOLDS
-    dims = dims_of(tensor)
+    dims = tensor.dims
     if dims is not None and len(dims) != _IMAGE:
         return HOLDS  # the rule on the rank reports it
     changes = _changes(node, tensor)
-    roi = node.tensor("roi")
-    if _coordinates(node) == _CROP and (roi is None or not is_known(roi)):
+    roi = operand(node, "roi")
+    if _coordinates(node) == _CROP and (roi is None or not roi.is_known):
         return unknown(Text("roi is not constant"))
     return all_of(_alike(rule, node, axis, change) for axis, change in enumerate(changes))
 
@@ -176,21 +158,21 @@ def _coordinates(node: BoundNode) -> str:
 
 def _region(node: BoundNode, axis: int) -> tuple[float, float]:
     """Begin and end of the region on one axis; the whole axis where it is not well formed."""
-    roi = node.tensor("roi")
-    data = None if roi is None else constant("roi", roi)
+    roi = operand(node, "roi")
+    data = None if roi is None else roi.constant()
     if data is None or isinstance(data, Text) or data.size != 2 * _IMAGE:
         return _WHOLE
     flat = data.reshape(-1)
     return float(flat[axis]), float(flat[axis + _IMAGE])
 
 
-def _changes(node: BoundNode, tensor: SourceTensor) -> list[_Change]:
-    dims = known_dims("X", tensor)
+def _changes(node: BoundNode, tensor: Operand) -> list[_Change]:
+    dims = tensor.known_dims()
     for name in ("sizes", "scales"):
-        given = node.tensor(name)
-        if given is None or given.dims == (0,):
+        given = operand(node, name)
+        if given is None or given.tensor.dims == (0,):
             continue
-        flat = data_of(name, given).reshape(-1)
+        flat = given.data().reshape(-1)
         if len(flat) != len(dims):
             return []  # the rule on the count reports it
         make = _by_size if name == "sizes" else _by_scale

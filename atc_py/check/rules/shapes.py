@@ -3,36 +3,24 @@
 from collections.abc import Callable
 
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.predicate import each_tensor, predicate
+from atc_py.check.predicate import each_pair, each_tensor, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
+    Operand,
     all_of,
     asked,
     attribute,
     count_of,
-    described,
-    dims_of,
     fails,
     integers,
-    known_length,
     lengths,
     noted,
-    shape_text,
     shown,
     unknown,
 )
 from atc_py.diag import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
-from atc_py.onnx_graph.source import SourceTensor
-from atc_py.spec.rules import (
-    DimDivisible,
-    DimInRange,
-    DimProductInRange,
-    DimsEqual,
-    ElementCountInRange,
-    PrimeDimBelow,
-    ShapesEqual,
-)
+from atc_py.spec import rules
 from atc_py.text import COMMA, Text
 
 _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
@@ -46,7 +34,7 @@ _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
         "change the size of the model's input, or split {tensor} along {dim} into parts that fit"
     ),
 )
-def _dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
+def _dim_in_range(rule: rules.DimInRange, node: BoundNode) -> Answer:
     least, most = rule.range
     return _dim(node, rule.tensor, rule.dim, lambda length: least <= length <= most)
 
@@ -58,7 +46,7 @@ def _dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
         "change the size of the model's input, or split {tensor} along {dim} into parts that fit"
     ),
 )
-def _dim_product_in_range(rule: DimProductInRange, node: BoundNode) -> Answer:
+def _dim_product_in_range(rule: rules.DimProductInRange, node: BoundNode) -> Answer:
     return all_of(
         asked(_product_fits, rule, node, other, length)
         for other, length in lengths(node, rule.other, rule.dim)
@@ -66,9 +54,9 @@ def _dim_product_in_range(rule: DimProductInRange, node: BoundNode) -> Answer:
 
 
 def _product_fits(
-    rule: DimProductInRange, node: BoundNode, other: SourceTensor, length: int | None
+    rule: rules.DimProductInRange, node: BoundNode, other: Operand, length: int | None
 ) -> Answer:
-    factor = known_length(rule.other, other, length)
+    factor = other.known_length(length)
     least, most = rule.range
     note = f"{rule.dim} of {rule.other} = {shown(factor)}"
     return _dim(node, rule.tensor, rule.dim, lambda length: least <= length * factor <= most, note)
@@ -79,7 +67,7 @@ def _product_fits(
     demand="{tensor} of {op} must have dimension {dim} less than {limit} where it is a prime number",
     help_=Text("choose another dim, one more for instance, or split {tensor} along {dim}"),
 )
-def _prime_dim_below(rule: PrimeDimBelow, node: BoundNode) -> Answer:
+def _prime_dim_below(rule: rules.PrimeDimBelow, node: BoundNode) -> Answer:
     limit = rule.limit
     return _dim(node, rule.tensor, rule.dim, lambda length: length < limit or not is_prime(length))
 
@@ -114,7 +102,7 @@ def is_prime(number: int) -> bool:
         "choose a value of {attribute} that divides dimension {dim} where the model is built"
     ),
 )
-def _dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
+def _dim_divisible(rule: rules.DimDivisible, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -142,9 +130,9 @@ def _dim(
     answers = []
     for tensor, length in lengths(node, name, dim):
         if length is None:
-            answers.append(unknown(described(name, tensor)))
+            answers.append(unknown(tensor.described()))
         elif not keeps(length):
-            answers.append(fails(noted(shown(length), note or shape_text(tensor))))
+            answers.append(fails(noted(shown(length), note or tensor.shape_text())))
     return all_of(answers)
 
 
@@ -154,20 +142,22 @@ def _dim(
     help_=Text("change the number of elements of {tensor} where the model is built"),
 )
 @each_tensor
-def _element_count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> Answer:
+def _element_count_in_range(
+    rule: rules.ElementCountInRange, _: BoundNode, tensor: Operand
+) -> Answer:
     """The answer for one tensor; open dims make its count 0 or at least the known part."""
     least, most = rule.range
-    dims = dims_of(tensor)
+    dims = tensor.dims
     count = count_of(dims)
     if count is not None:
         text = shown(count)
-        shape = shape_text(tensor)
+        shape = tensor.shape_text()
         faulty = noted(text, shape) if len(dims or ()) > 1 else text
         return HOLDS if least <= count <= most else fails(faulty)
     at_least = count_of([1 if dim is None else dim for dim in dims or ()]) or 0
     if dims is not None and at_least > most and least > 0:
-        return fails(shape_text(tensor))
-    return unknown(described(rule.tensor, tensor))
+        return fails(tensor.shape_text())
+    return unknown(tensor.described())
 
 
 # Shapes that must agree -------------------------------------------------------------------------
@@ -178,9 +168,9 @@ def _element_count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> 
     demand="{tensor} and {other} of {op} must agree in dimension {dims}",
     help_=Text("change {tensor} or {other} so that both agree in {dims}"),
 )
-def _dims_equal(rule: DimsEqual, node: BoundNode) -> Answer:
+def _dims_equal(rule: rules.DimsEqual, node: BoundNode) -> Answer:
     return all_of(
-        asked(_lengths_agree, rule, dim, one, two)
+        asked(_lengths_agree, dim, one, two)
         for dim in rule.dims
         for one in lengths(node, rule.tensor, dim)
         for two in lengths(node, rule.other, dim)
@@ -188,12 +178,9 @@ def _dims_equal(rule: DimsEqual, node: BoundNode) -> Answer:
 
 
 def _lengths_agree(
-    rule: DimsEqual,
-    dim: str,
-    one: tuple[SourceTensor, int | None],
-    two: tuple[SourceTensor, int | None],
+    dim: str, one: tuple[Operand, int | None], two: tuple[Operand, int | None]
 ) -> Answer:
-    first, second = known_length(rule.tensor, *one), known_length(rule.other, *two)
+    first, second = one[0].known_length(one[1]), two[0].known_length(two[1])
     if first == second:
         return HOLDS
     a, b = shown(first), shown(second)
@@ -202,9 +189,9 @@ def _lengths_agree(
             "{dim} = {a} in {tensor} and {b} in {other}",
             dim=dim,
             a=a,
-            tensor=rule.tensor,
+            tensor=one[0].name,
             b=b,
-            other=rule.other,
+            other=two[0].name,
         )
     )
 
@@ -216,18 +203,12 @@ def _lengths_agree(
         "expand the smaller one of {tensor} and {other} to the shape of the other before the node"
     ),
 )
-def _shapes_equal(rule: ShapesEqual, node: BoundNode) -> Answer:
-    return all_of(
-        _shapes_agree(rule, one, two)
-        for one in node.tensors(rule.tensor)
-        for two in node.tensors(rule.other)
-        if one is not two
-    )
-
-
-def _shapes_agree(rule: ShapesEqual, one: SourceTensor, two: SourceTensor) -> Answer:
-    first, second = dims_of(one), dims_of(two)
-    seen = COMMA.join([described(rule.tensor, one), described(rule.other, two)])
+@each_pair
+def _shapes_equal(_: rules.ShapesEqual, one: Operand, two: Operand) -> Answer:
+    if one.tensor is two.tensor:
+        return HOLDS
+    first, second = one.dims, two.dims
+    seen = COMMA.join([one.described(), two.described()])
     if first is not None and second is not None:
         # Known dims that differ decide, whatever the open ones turn out to be.
         pairs = list(zip(first, second, strict=False))

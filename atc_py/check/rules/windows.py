@@ -4,26 +4,25 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.predicate import predicate
+from atc_py.check.predicate import deviation, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
+    Operand,
     SettledError,
     all_of,
     asked,
     attribute,
-    described,
-    dims_of,
     fails,
     integer_list,
     integers,
-    known_dims,
     noted,
+    operand,
+    operands,
     shown,
     unknown,
 )
-from atc_py.diag import DEVIATES_ON_CANN, SHAPES_DISAGREE
-from atc_py.onnx_graph.source import SourceTensor
+from atc_py.diag import SHAPES_DISAGREE
 from atc_py.spec.deviations import OutputShapeFromPads, OutputShapePadsEvenly
 from atc_py.spec.rules import OutputShapeWithinFull, SamePaddingEven
 from atc_py.text import COMMA, Text, verbatim
@@ -52,28 +51,23 @@ _UNSET = _Steps((1,), (1,), (0,))
 def _output_shape_within_full(rule: OutputShapeWithinFull, node: BoundNode) -> Answer:
     wanted = integer_list(node, rule.attribute)
     return all_of(
-        asked(_within_full, rule, node, wanted, (tensor, window))
-        for tensor in node.tensors(rule.tensor)
-        for window in node.tensors(rule.other)
+        asked(_within_full, node, wanted, (tensor, window))
+        for tensor in operands(node, rule.tensor)
+        for window in operands(node, rule.other)
     )
 
 
-def _within_full(
-    rule: OutputShapeWithinFull,
-    node: BoundNode,
-    wanted: tuple[int, ...],
-    pair: tuple[SourceTensor, SourceTensor],
-) -> Answer:
+def _within_full(node: BoundNode, wanted: tuple[int, ...], pair: tuple[Operand, Operand]) -> Answer:
     shapes = []
-    for name, tensor in zip((rule.tensor, rule.other), pair, strict=True):
-        dims = known_dims(name, tensor)
-        if not node.operand(name).has_rank(len(dims)):
+    for tensor in pair:
+        dims = tensor.known_dims()
+        if not node.operand(tensor.name).has_rank(len(dims)):
             return HOLDS
         shapes.append(dims[2:])
     if any(len(shape) != len(wanted) for shape in shapes):
         return fails(shown(wanted))
     steps = _steps(node, len(wanted))
-    seen = COMMA.join([described(rule.tensor, pair[0]), described(rule.other, pair[1])])
+    seen = COMMA.join([pair[0].described(), pair[1].described()])
     return _none_exceeds(wanted, _full_cover(shapes[0], shapes[1], steps), seen)
 
 
@@ -101,8 +95,7 @@ def _full_cover(
     return full
 
 
-@predicate(
-    DEVIATES_ON_CANN,
+@deviation(
     demand="the span of all windows {other} on {tensor} minus {attribute} of {op} must be even",
     help_=Text("leave {attribute} out and set pads"),
 )
@@ -110,8 +103,7 @@ def _output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> A
     return HOLDS if _is_plain(node) else _each_axis(rule, node, _halved_alike)
 
 
-@predicate(
-    DEVIATES_ON_CANN,
+@deviation(
     demand="{attribute} of {op} must be the span of all windows {other} on {tensor} minus the pads",
     help_=Text("leave {attribute} out and set pads"),
 )
@@ -130,11 +122,11 @@ def _each_axis(
     alike: Callable[[BoundNode, int, int, int, _Steps], bool],
 ) -> Answer:
     wanted = integers(attribute(node, rule.attribute))
-    tensors = node.tensor(rule.tensor), node.tensor(rule.other)
+    tensors = operand(node, rule.tensor), operand(node, rule.other)
     if wanted is None or tensors[0] is None or tensors[1] is None:
         return HOLDS
-    shapes = [dims_of(tensor) for tensor in tensors if tensor is not None]
-    seen = COMMA.join([described(rule.tensor, tensors[0]), described(rule.other, tensors[1])])
+    shapes = [tensor.dims for tensor in tensors if tensor is not None]
+    seen = COMMA.join([tensors[0].described(), tensors[1].described()])
     if None in shapes:
         return unknown(seen)
     lengths, windows = ((shape or ())[2:] for shape in shapes)
@@ -185,20 +177,17 @@ def _same_padding_even(rule: SamePaddingEven, node: BoundNode) -> Answer:
         return HOLDS
     steps = _steps(node, len(windows))
     return all_of(
-        asked(_pads_evenly, rule.tensor, tensor, windows, steps)
-        for tensor in node.tensors(rule.tensor)
+        asked(_pads_evenly, tensor, windows, steps) for tensor in operands(node, rule.tensor)
     )
 
 
-def _pads_evenly(
-    name: str, tensor: SourceTensor, windows: tuple[int, ...], steps: _Steps
-) -> Answer:
+def _pads_evenly(tensor: Operand, windows: tuple[int, ...], steps: _Steps) -> Answer:
     """The answer for one tensor.
 
     Formula: the padding is (ceil(length / stride) - 1) * stride + window - length, or nothing where
     that is negative, as ONNX has it for SAME_UPPER and SAME_LOWER.
     """
-    dims = known_dims(name, tensor)
+    dims = tensor.known_dims()
     if len(dims) != len(windows) + 2:
         return HOLDS  # the rule on the rank reports it
     undecided = False
@@ -208,8 +197,8 @@ def _pads_evenly(
         if length is None:
             undecided = True
         elif max(0, (-(-length // stride) - 1) * stride + window - length) % 2:
-            return fails(COMMA.join([described(name, tensor), verbatim(shown(windows))]))
-    return unknown(described(name, tensor)) if undecided else HOLDS
+            return fails(COMMA.join([tensor.described(), verbatim(shown(windows))]))
+    return unknown(tensor.described()) if undecided else HOLDS
 
 
 def _steps(node: BoundNode, axes: int) -> _Steps:

@@ -29,8 +29,8 @@ from atc_py.fix.fixed import Applied, RuleApplication
 from atc_py.fix.rule import Exactness
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import ConstData
+from atc_py.onnx_graph.folding.evaluate import DRAWN
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
-from atc_py.onnx_graph.rewriting.total_nodes import DRAWN
 from atc_py.onnx_graph.running.piece import constant_bytes
 from atc_py.pipeline.running.model import Port
 from atc_py.system.memory_limit import held_memory

@@ -156,18 +156,13 @@ def fault_of(node: NodeProto, opset: int) -> str:
     return fault.reason if fault is not None and fault.shows(_Form(node)) else ""
 
 
-_NEVER = FAULTY.keys() | {
-    "Bernoulli",
-    "Dropout",
-    "If",
-    "Loop",
-    "Multinomial",
-    "RandomNormal",
-    "RandomNormalLike",
-    "RandomUniform",
-    "RandomUniformLike",
-    "Scan",
-}
+DRAWN = frozenset(
+    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+     "RandomUniformLike"}
+)  # fmt: skip
+"""Operators whose results depend on how often they have run."""
+
+_NEVER = FAULTY.keys() | DRAWN | {"Dropout", "If", "Loop", "Scan"}
 """Operators whose result is not a function of their inputs' values, that hold graphs, or that the
 reference gets wrong in some form."""
 

@@ -50,8 +50,8 @@ _COPIES, _COPIES_OF = 2, {"TopK": 8}
 _OF_UNKNOWN = frozenset({"Shape", "Size", "Where"})
 """Operators that may fold although not all data of their inputs is known."""
 
-_AT_MOST_INPUT = frozenset({"Compress", "NonZero", "NonMaxSuppression", "Unique"})
-"""Operators whose result, though of unknown size, is about as large as their inputs at most."""
+UNSIZED = frozenset({"Compress", "NonMaxSuppression", "NonZero", "Unique"})
+"""Operators whose results are as large as values say, about as large as their inputs at most."""
 
 
 def fold_graph(
@@ -164,13 +164,10 @@ class _Folder:
             return False
         return node not in self._given_up and node not in self._graph.unsound
 
-    def _is_known(self, node: OnnxNode) -> bool:
-        return all(map(self._graph.consts.__contains__, node.reads))
-
     def _try(self, node: OnnxNode) -> dict[str, ConstData] | None:
         if node.op_type in {"Shape", "Size"}:
             return self._fold_shape(node)
-        if node.op_type == "Where" and not self._is_known(node):
+        if node.op_type == "Where" and not all(name in self._graph.consts for name in node.reads):
             return self._masked(node)
         try:
             results = self._remembered(node)
@@ -314,7 +311,7 @@ class _Folder:
                 raise _SizeUnknownError
             if known.shape is not None:
                 self._check_size(node, dtype, known.shape, self._limit)
-            elif node.op_type not in _AT_MOST_INPUT or size > _UNSIZED_LIMIT:
+            elif node.op_type not in UNSIZED or size > _UNSIZED_LIMIT:
                 raise _SizeUnknownError
 
     def _check_work(self, node: OnnxNode, size: int) -> None:

@@ -34,10 +34,6 @@ def ints_of(const: ConstData | None) -> tuple[int, ...] | None:
     return tuple(int(value) for value in const.numpy().reshape(-1))
 
 
-def _identity(inputs: Sequence[ConstData | None], _: Attributes) -> ConstData | None:
-    return inputs[0]
-
-
 def _reshape(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
     """Reshape: a dim of 0 keeps the input's (unless allowzero), -1 takes the rest."""
     wanted = _list_argument(inputs, attributes, "shape")
@@ -123,7 +119,7 @@ def _transpose(inputs: Sequence[ConstData | None], attributes: Attributes) -> Co
 
 VIEW_FOLDS: dict[str, Fold] = {
     "Flatten": _flatten,
-    "Identity": _identity,
+    "Identity": lambda inputs, _: inputs[0],
     "Reshape": _reshape,
     "Squeeze": _squeeze,
     "Transpose": _transpose,

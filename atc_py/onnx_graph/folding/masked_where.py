@@ -32,10 +32,7 @@ _MOST_BYTES = 2**24
 
 
 def fold_masked_where(graph: OnnxGraph, node: OnnxNode, held: Collection[str] = ()) -> Array | None:
-    """The data of a Where whose condition chooses defined elements only, else None.
-
-    Operators in `held` are not folded.
-    """
+    """The data of a Where whose condition chooses defined elements only, else None."""
     if len(node.input_names) != 3 or node.input_names[0] not in graph.consts:  # noqa: PLR2004
         return None
     known = _Known(graph, held)
@@ -68,10 +65,7 @@ class _Known:
         self._room = _MOST_NODES
 
     def value(self, name: str) -> Partial | None:
-        """The data of a value and which of its elements are defined.
-
-        None if it depends on more than constants.
-        """
+        """The data of a value, and which elements are defined; None if data of a run make it."""
         const = self._graph.consts.get(name)
         if const is not None:
             array = const.numpy()

@@ -90,12 +90,8 @@ class _Known(NamedTuple):
 class _Translator:
     """A maker of the nodes and tensors of one graph.
 
-    The translator of a branch takes what the branch captures from that of the graph around it.
-    The open inputs that a value depends on are kept as a set of bits by the value's name.
-
-    Attributes:
-        chosen: faults that show only in runs that take a branch.
-        rejected: see `FoldedModel`.
+    The translator of a branch takes what the branch captures from that of the graph around it. The
+    open inputs that a value depends on are kept as a set of bits by the value's name.
     """
 
     def __init__(
@@ -110,8 +106,8 @@ class _Translator:
         self._tensors = tensors
         self._sink = sink
         self._used = self._graph.used_names()
-        self.chosen: list[Diagnostic] = []
-        self.rejected: dict[int, tuple[Diagnostic, ...]] = {}
+        self.chosen: list[Diagnostic] = []  # faults that show only in runs that take a branch
+        self.rejected: dict[int, tuple[Diagnostic, ...]] = {}  # as of `FoldedModel`
         self._rejects = Sink()
         self._untyped: set[str] = set()
         self._typed: set[Hashable] = set()
@@ -141,10 +137,7 @@ class _Translator:
     def nodes(
         self, scope: str, fate: Vanishing, *, all_vanish: bool = False
     ) -> tuple[OnnxNode, ...]:
-        """The nodes.
-
-        `fate` is what of the graph vanishes; `all_vanish` is true in a branch of an If that does.
-        """
+        """The nodes, of which some vanish, or all in a branch of an If that does."""
         self._settling = fate.settling
         # Values read before are inputs of the graph or captured; none of these settles anew.
         nodes: list[OnnxNode] = []
@@ -159,10 +152,7 @@ class _Translator:
         return tuple(nodes)
 
     def outputs(self) -> tuple[tuple[SourceTensor, ...], tuple[Diagnostic, ...]]:
-        """The results of the graph, and what lowering rejects in them.
-
-        A dtype other than the declared one is reported.
-        """
+        """The results of the graph, and what lowering rejects in them."""
         tensors = [self.value(name) for name in dict.fromkeys(self._graph.outputs)]
         for tensor in tensors:
             dtype = tensor.dtype

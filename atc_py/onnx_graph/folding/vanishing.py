@@ -14,6 +14,7 @@ from collections.abc import Set as AbstractSet
 import msgspec
 
 from atc_py.onnx_graph.folding.evaluate import can_evaluate
+from atc_py.onnx_graph.folding.fold import UNSIZED
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS
 from atc_py.onnx_graph.graph import Branch, FoldedGraph, OnnxGraph, OnnxNode
 
@@ -21,9 +22,6 @@ _SHAPES = frozenset({"Shape", "Size"})
 
 _OWN_FOLDS = frozenset({"ConstantOfShape", *VIEW_FOLDS})
 """Operators that fold at every opset."""
-
-_UNSIZED = frozenset({"Compress", "NonMaxSuppression", "NonZero", "Unique"})
-"""Operators whose results are as large as values say."""
 
 _AS_LARGE = frozenset({"Cast", "Identity", "Neg", "Transpose"})
 """Operators whose result has as many elements along each axis as the first input."""
@@ -89,7 +87,7 @@ def _node_settles(
 
 def _is_unsized(node: OnnxNode, unsized: AbstractSet[str]) -> bool:
     """True if the shape of the results depends on values, not only on dims."""
-    if node.op_type in _UNSIZED:
+    if node.op_type in UNSIZED:
         return True
     if node.op_type == "Gather":
         return len(node.input_names) > 1 and node.input_names[1] in unsized

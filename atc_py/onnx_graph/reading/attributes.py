@@ -11,7 +11,7 @@ from onnx.onnx_pb import AttributeProto
 
 from atc_py.diag import BAD_MODEL, UNSUPPORTED_FORM, AtcError, Diagnostic, Place, Sink, nearest
 from atc_py.ir import ConstData, DenseConst
-from atc_py.onnx_graph.graph import PLAIN_ATTRIBUTES, OnnxNode
+from atc_py.onnx_graph.graph import PLAIN_ATTRIBUTES, OnnxNode, schema_at
 from atc_py.onnx_graph.reading.nodes import text_of
 from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array
 from atc_py.onnx_graph.source import INTERNAL_PREFIX, SourceAttr
@@ -250,11 +250,8 @@ def is_optional_output(node: OnnxNode, position: int) -> bool:
 @lru_cache(maxsize=1024)
 def _signature(op_type: str, opset: int) -> _Signature | None:
     """The signature in force at an opset, or None; asking onnx for it takes long."""
-    try:
-        schema = defs.get_schema(op_type, opset)
-    except defs.SchemaError:
-        return None
-    if schema.deprecated:
+    schema = schema_at(op_type, opset)
+    if schema is None or schema.deprecated:
         return None
     inputs = list(schema.inputs)
     variadic = defs.OpSchema.FormalParameterOption.Variadic

@@ -14,8 +14,7 @@ from atc_py.onnx_graph.reading.nodes import normal_domain
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
-from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
-from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.onnx_graph.source import FileGraph, SourceModel, SourceNode, SourceTensor
 from atc_py.tensor.shapes import Dims, element_count
 
 _MOST_ITEMS, _MOST_TEXT = 16, 200

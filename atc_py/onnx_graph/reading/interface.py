@@ -27,9 +27,6 @@ _FIRST_IR_WITH_DEFAULTS = 4
 _IR_VERSION, _OPSET = 8, 13
 """Versions of the models that this module makes."""
 
-_SHORT = {"float32": "float", "float64": "double"}
-"""Element types that type strings call otherwise than numpy does."""
-
 
 @dataclass(frozen=True, slots=True)
 class DeclaredValue:
@@ -139,10 +136,9 @@ def _type_text(type_: TypeProto) -> str:
 
 def _element_text(number: int) -> str:
     try:
-        name = str(TensorProto.DataType.Name(number)).lower()
+        return str(TensorProto.DataType.Name(number)).lower()
     except ValueError:
         return f"number {number}"
-    return _SHORT.get(name, name)
 
 
 def inputs_alone(inputs: Sequence[DeclaredValue]) -> bytes:

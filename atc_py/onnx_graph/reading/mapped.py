@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 
@@ -20,18 +19,13 @@ from atc_py.text import Text, os_reason
 
 
 class MappedFile:
-    """A regular file mapped for reading; it stays mapped as long as anything views it.
-
-    Attributes:
-        size: bytes of the file when it was opened.
-        data: the mapped bytes; empty for an empty file, which cannot be mapped.
-    """
+    """A regular file mapped for reading; it stays mapped as long as anything views it."""
 
     __slots__ = ("data", "size")
 
     def __init__(self, path: Path) -> None:
         """Map the file; OSError if it is not there, not regular, or must not be read."""
-        self.data = map_regular(path)
+        self.data = map_regular(path)  # empty for an empty file, which cannot be mapped
         self.size = len(self.data)
 
     @classmethod
@@ -81,15 +75,8 @@ class MappedConst:
 def open_model_file(path: Path) -> MappedFile:
     """The file, mapped; FILE_NOT_FOUND, or FILE_UNREADABLE for pipes and devices, too."""
     check_name(path)
-    with reading_errors(path):
-        return MappedFile(path)
-
-
-@contextmanager
-def reading_errors(path: Path) -> Iterator[None]:
-    """Turn the system's errors while reading a file into FILE_NOT_FOUND or FILE_UNREADABLE."""
     try:
-        yield
+        return MappedFile(path)
     except OSError as error:
         raise read_refusal(path, error) from error
 

@@ -46,6 +46,14 @@ def inner_nodes(proto: GraphProto, outer: OnnxNode, opsets: Mapping[str, int]) -
     return [reader.node(outer.index, node) for node in proto.node]
 
 
+def all_inner_nodes(node: OnnxNode, opsets: Mapping[str, int]) -> Iterator[OnnxNode]:
+    """Yield the nodes of a node's subgraphs, and of theirs."""
+    for graph in subgraphs(node.proto):
+        for inner in inner_nodes(graph, node, opsets):
+            yield inner
+            yield from all_inner_nodes(inner, opsets)
+
+
 class _Reader:
     """A reader of the nodes of one graph.
 
@@ -155,13 +163,6 @@ def distinct(nodes: Iterable[OnnxNode]) -> Iterable[OnnxNode]:
     for node in nodes:
         known.setdefault(node.stated or node, node)
     return known.values()
-
-
-def copied(node: NodeProto) -> NodeProto:
-    """A message that may be changed."""
-    copy = NodeProto()
-    copy.CopyFrom(node)
-    return copy
 
 
 def with_proto(node: OnnxNode, proto: NodeProto) -> OnnxNode:

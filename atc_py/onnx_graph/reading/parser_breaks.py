@@ -8,17 +8,25 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from onnx.onnx_pb import GraphProto
+from onnx.onnx_pb import GraphProto, TensorProto
 
 from atc_py.onnx_graph.graph import OnnxNode
-from atc_py.onnx_graph.reading.nodes import distinct, inner_nodes, normal_domain
+from atc_py.onnx_graph.reading.nodes import all_inner_nodes, distinct, inner_nodes, normal_domain
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
-from atc_py.onnx_graph.reading.parser_tensors import attribute_faults, input_faults, tensor_faults
+from atc_py.onnx_graph.reading.tensors import TensorReader, element_name
 from atc_py.onnx_graph.source import Broken, scope_name
 from atc_py.text import Text, verbatim
 
 MOST_BYTES = 2**31 - 1
 """Bytes of a file that the parser reads."""
+
+
+_T = TensorProto
+_IN_FILE = frozenset(range(_T.FLOAT, _T.BFLOAT16 + 1))
+"""Element types of constants with data in the model's file."""
+
+_KNOWN = _IN_FILE | {_T.FLOAT8E4M3FN, _T.FLOAT8E5M2}
+"""Element types of inputs, and of constants with data in other files."""
 
 
 class _Level(NamedTuple):
@@ -46,11 +54,11 @@ def broken_rules(file: OnnxFile) -> Iterator[Broken]:
         yield Broken("function", observed=verbatim(function), arguments=(function, function))
     if file.functions:
         return  # nodes are those of the inlined model, which the parser never sees
-    yield from input_faults(file)
+    yield from _input_faults(file)
     for level in whole.levels():
         yield from whole.names(level)
-        yield from tensor_faults(file, level.proto, level.nodes, level.scope)
-        yield from attribute_faults(level.nodes, level.scope)
+        yield from _tensor_faults(file, level.proto, level.nodes, level.scope)
+        yield from _attribute_faults(level.nodes, level.scope)
         yield from _omitted(level)
     yield from whole.captures
     yield from _unjoined(file)
@@ -66,7 +74,9 @@ class _Whole:
 
     def imports(self) -> Iterator[Broken]:
         file = self._file
-        if len(file.imports) > 1 and any(_needs_domain(node) for node in file.nodes):
+        # The parser looks for the domain of such nodes among the imports.
+        asked = any(not node.proto.domain and node.op_type != "Constant" for node in file.nodes)
+        if len(file.imports) > 1 and asked:
             used = {node.domain for node in _all_nodes(file)}
             listed = ", ".join(domain or '""' for domain in file.imports)
             unused = [name for name in file.imports if normal_domain(name) not in used]
@@ -128,24 +138,12 @@ class _Whole:
             taken.add(name)
 
 
-def _needs_domain(node: OnnxNode) -> bool:
-    """True for nodes whose domain the parser looks for among the imports."""
-    return not node.proto.domain and node.op_type != "Constant"
-
-
 def _all_nodes(file: OnnxFile) -> Iterator[OnnxNode]:
     """Yield the nodes of all graphs, of those that state the same one."""
     for node in distinct(file.nodes):
         yield node
         if node.holds_graphs:
-            yield from _within(node, file)
-
-
-def _within(node: OnnxNode, file: OnnxFile) -> Iterator[OnnxNode]:
-    for proto in node.graphs.values():
-        for each in inner_nodes(proto, node, file.opsets):
-            yield each
-            yield from _within(each, file)
+            yield from all_inner_nodes(node, file.opsets)
 
 
 def _made(nodes: Iterable[OnnxNode], proto: GraphProto) -> set[str]:
@@ -259,3 +257,80 @@ def _unjoined(file: OnnxFile) -> Iterator[Broken]:
             yield Broken(
                 "output-without-input", field=Text("output {at}", at=repr(name)), arguments=(name,)
             )
+
+
+# Types and places of data -----------------------------------------------------------------------
+
+
+def _input_faults(file: OnnxFile) -> Iterator[Broken]:
+    """Yield the inputs of the graph that have no type for the parser."""
+    for each in file.inputs:
+        kind = each.kind or ("" if each.element in {0, *_KNOWN} else element_name(each.element))
+        if kind:
+            field = Text("input {at}", at=repr(each.name))
+            yield _of_type(verbatim(kind), None, field, "")
+
+
+def _tensor_faults(
+    file: OnnxFile, proto: GraphProto, nodes: Sequence[OnnxNode], scope: str
+) -> Iterator[Broken]:
+    """Yield what the parser does not take of a graph's constants; `scope` is "" at the top."""
+    for tensor in proto.initializer:
+        if tensor.data_type not in _IN_FILE or tensor.external_data or tensor.int32_data:
+            field = Text("initializer {name}", name=repr(tensor.name))
+            yield from _faults(file.tensors, tensor, None, field, scope)
+    for node in nodes:
+        if node.op_type == "Constant" and not node.domain:
+            for attribute in node.proto.attribute:
+                if attribute.name == "value":
+                    yield from _faults(file.tensors, attribute.t, node, "attribute value", scope)
+
+
+def _faults(
+    tensors: TensorReader, tensor: TensorProto, node: OnnxNode | None, field: str, scope: str
+) -> Iterator[Broken]:
+    external = tensors.is_external(tensor)
+    if tensor.data_type not in (_KNOWN if external else _IN_FILE) and 0 not in tensor.dims:
+        yield _of_type(verbatim(element_name(tensor.data_type)), node, field, scope)
+    if tensor.int32_data and tensor.data_type != _T.INT32:
+        name = element_name(tensor.data_type)
+        yield Broken("numbers-one-by-one", node, verbatim(name), scope, (name,), field)
+    if not external:
+        return
+    entries = {str(entry.key): str(entry.value) for entry in tensor.external_data}
+    if scope:
+        said = entries.get("location", ""), "No such file or directory"
+        yield Broken("external-data-in-branch", node, verbatim(said[0]), scope, said, field)
+    for key, value in entries.items():
+        if key != "location" and not _starts_with_number(value):
+            observed = verbatim(f"{key} = {value}")
+            yield Broken("external-data-key", node, observed, scope, (value, key, "stol"), field)
+
+
+def _of_type(kind: Text, node: OnnxNode | None, field: str, scope: str) -> Broken:
+    return Broken("element-type", node, kind, scope, (str(kind),), field)
+
+
+def _starts_with_number(text: str) -> bool:
+    """True for what C reads as a number: spaces, a sign, digits, anything."""
+    digits = text.lstrip(" \t\n\v\f\r")
+    return digits[1:2].isdigit() if digits[:1] in {"+", "-"} else digits[:1].isdigit()
+
+
+def _attribute_faults(nodes: Sequence[OnnxNode], scope: str) -> Iterator[Broken]:
+    """Yield the nodes whose data is where the parser does not look."""
+    for node in nodes:
+        if node.op_type == "Constant" and not node.domain:
+            names = [attribute.name for attribute in node.proto.attribute]
+            if names and "value" not in names:
+                yield Broken("constant-without-value", node, verbatim(names[0]), scope)
+        elif node.op_type == "ConstantOfShape" and not node.domain:
+            for attribute in node.proto.attribute:
+                if is_one_by_one(attribute.t):
+                    name = verbatim(element_name(attribute.t.data_type))
+                    yield Broken("fill-one-by-one", node, name, scope, field="attribute value")
+
+
+def is_one_by_one(tensor: TensorProto) -> bool:
+    """True for data in a field of protobuf that is not of the element type alone."""
+    return bool(tensor.uint64_data or (tensor.int32_data and tensor.data_type != _T.INT32))

@@ -5,6 +5,7 @@ others, which onnx's own inliner expands.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,7 @@ from onnx import helper, inliner
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.attributes import constant_of
 from atc_py.onnx_graph.reading.contents import locate_contents, type_of_proto
-from atc_py.onnx_graph.reading.nodes import (
-    captured_names,
-    copied,
-    inner_nodes,
-    subgraphs,
-    with_proto,
-)
+from atc_py.onnx_graph.reading.nodes import captured_names, inner_nodes, subgraphs, with_proto
 from atc_py.onnx_graph.reading.tensors import TensorReader
 
 
@@ -206,7 +201,7 @@ def renamed(node: OnnxNode, names: Mapping[str, str]) -> OnnxNode:
     """A node on values of other names, in the graphs that it holds, too."""
     if names.keys().isdisjoint((*node.reads, *node.writes)):
         return node
-    proto = copied(node.proto)
+    proto = deepcopy(node.proto)
     proto.input[:] = [names.get(name, name) for name in proto.input]
     proto.output[:] = [names.get(name, name) for name in proto.output]
     for inner in subgraphs(proto):
@@ -222,8 +217,7 @@ def renamed_graph(
     `names` are new names of values around it, by the old ones, and others keep theirs; `fresh`
     returns an unused name, given a base.
     """
-    copy = onnx.GraphProto()
-    copy.CopyFrom(graph)
+    copy = deepcopy(graph)
     scope = dict(names)
     own = dict.fromkeys(
         name

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from copy import deepcopy
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -20,7 +21,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 from atc_py.diag import Place
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.nodes import copied, subgraphs, with_proto
+from atc_py.onnx_graph.reading.nodes import subgraphs, with_proto
 from atc_py.onnx_graph.reading.tensors import Elsewhere, TensorReader, element_of_dtype
 from atc_py.onnx_graph.reading.wire import CutField
 from atc_py.system.atomic_files import atomic_write
@@ -49,25 +50,14 @@ class ByteSink(Protocol):
 
 
 class Part(Protocol):
-    """A message in a file."""
+    """A message in a file, or the data of a tensor, which stays outside it until it is written."""
 
     @property
     def size(self) -> int:
         """Number of bytes that `write` will write."""
 
     def write(self, out: ByteSink) -> None:
-        """Write the message, without what stands before it in the message around it."""
-
-
-class Data(Protocol):
-    """The data of a tensor, which stays outside the message until it is written."""
-
-    @property
-    def size(self) -> int:
-        """Number of bytes of the data."""
-
-    def write(self, out: ByteSink) -> None:
-        """Write it."""
+        """Write it, without what stands before it in the message around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +65,7 @@ class TensorPart:
     """A tensor."""
 
     head: bytes  # the message without its data
-    data: Data | None = None  # its data; None where `head` has all
+    data: Part | None = None  # its data; None where `head` has all
     field: CutField = CutField.RAW_DATA  # the field that the data is
 
     @property
@@ -100,7 +90,7 @@ class TensorPart:
             tensor.external_data.add(key=key, value=str(value))
         return TensorPart(self.head + tensor.SerializeToString())
 
-    def _opening(self, data: Data) -> bytes:
+    def _opening(self, data: Part) -> bytes:
         return opening(self.field.value, data.size)
 
 
@@ -159,8 +149,7 @@ def stored_tensor(tensor: TensorProto, tensors: TensorReader, place: Place) -> T
     elsewhere = tensors.elsewhere(tensor, place)
     if elsewhere is None:
         return TensorPart(tensor.SerializeToString())
-    head = TensorProto()
-    head.CopyFrom(tensor)
+    head = deepcopy(tensor)
     _remove_location(head)
     return TensorPart(head.SerializeToString(), _Stored(elsewhere), elsewhere.field)
 
@@ -179,16 +168,14 @@ def node_part(proto: NodeProto, tensors: TensorReader, place: Place) -> Part:
 
 
 def whole_node(proto: NodeProto, tensors: TensorReader, place: Place) -> NodeProto:
-    whole = NodeProto()
-    whole.CopyFrom(proto)
+    whole = deepcopy(proto)
     for tensor in _tensors_of(whole):
         _make_whole(tensor, tensors, place)
     return whole
 
 
 def whole_tensor(proto: TensorProto, tensors: TensorReader, place: Place) -> TensorProto:
-    whole = TensorProto()
-    whole.CopyFrom(proto)
+    whole = deepcopy(proto)
     _make_whole(whole, tensors, place)
     return whole
 
@@ -308,10 +295,7 @@ class ModelMessage:
 def branch_message(
     before: onnx.GraphProto, graph: OnnxGraph, captured: Collection[str]
 ) -> onnx.GraphProto:
-    """A branch in its new form.
-
-    `captured` are names that the node takes from around it.
-    """
+    """A branch in its new form; `captured` are names that the node takes from around it."""
     after = onnx.GraphProto(name=before.name, doc_string=before.doc_string)
     after.node.extend(node.proto for node in graph.nodes)
     after.output.extend(before.output)
@@ -330,7 +314,7 @@ def branch_message(
 
 def with_branches(node: OnnxNode, branches: Mapping[str, onnx.GraphProto]) -> OnnxNode:
     """A node with other graphs, by the names of their attributes."""
-    proto = copied(node.proto)
+    proto = deepcopy(node.proto)
     for attribute in proto.attribute:
         if attribute.name in branches:
             attribute.g.CopyFrom(branches[attribute.name])

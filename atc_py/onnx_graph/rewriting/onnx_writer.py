@@ -6,6 +6,7 @@ protobuf's size limit, or if requested, weights go into one file beside the mode
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from onnx import GraphProto, ModelProto
 
 from atc_py import __version__
 from atc_py.diag import BAD_OPTION, Place
-from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.nodes import copied, with_proto
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
+from atc_py.onnx_graph.reading.nodes import nodes_within, with_proto
 from atc_py.onnx_graph.reading.onnx_file import PRODUCER, OnnxFile
 from atc_py.onnx_graph.rewriting.model_message import (
     ModelMessage,
@@ -209,15 +210,13 @@ def _initializers(file: OnnxFile, graph: OnnxGraph, content: _Unfolding) -> Iter
 def _in_raw_form(tensor: onnx.TensorProto) -> onnx.TensorProto:
     if not tensor.int32_data:
         return tensor
-    raw = onnx.TensorProto()
-    raw.CopyFrom(tensor)
+    raw = deepcopy(tensor)
     set_raw(raw)
     return raw
 
 
 def _frame(proto: ModelProto, graph: OnnxGraph, marks: Mapping[str, str | None]) -> ModelProto:
-    frame = onnx.ModelProto()
-    frame.CopyFrom(proto)
+    frame = deepcopy(proto)
     for name in ("graph", "opset_import", "metadata_props"):
         frame.ClearField(name)
     frame.metadata_props.extend(entry for entry in proto.metadata_props if entry.key not in marks)
@@ -235,8 +234,7 @@ def _graph_frame(
     proto: GraphProto, content: _Unfolding, own: set[OnnxNode], bound: Collection[str]
 ) -> GraphProto:
     """The graph without nodes, initializers, and inputs that were initializers."""
-    frame = onnx.GraphProto()
-    frame.CopyFrom(proto)
+    frame = deepcopy(proto)
     for name in _REWRITTEN:
         frame.ClearField(name)
     initializers = {tensor.name for tensor in proto.initializer}
@@ -280,7 +278,7 @@ def _named_apart(nodes: list[OnnxNode], own: set[OnnxNode]) -> Iterator[OnnxNode
             count += 1
             name = f"{base}_{count}"
         taken.add(name)
-        proto = copied(node.proto)
+        proto = deepcopy(node.proto)
         proto.name = name
         yield with_proto(node, proto)
 
@@ -317,3 +315,27 @@ def _unfold(
 def _is_like(node: OnnxNode) -> bool:
     """True if a node has the operator of the node that it replaces."""
     return node.op_type == node.place.op_type
+
+
+def write_with_names(file: OnnxFile, output: Path) -> int:
+    """Write `file`, read for this alone, with a name of its own for each node.
+
+    A node without a name, or with one that an earlier node has, gets its operator and a number; the
+    messages of `file` are changed. Returned is how many got another name.
+    """
+    nodes = [*nodes_within(node.proto for node in sorted(file.nodes, key=lambda node: node.index))]
+    taken, number, count = {node.name for node in nodes}, 0, 0
+    seen = {""}
+    for node in nodes:
+        if node.name in seen:
+            name = f"{node.op_type}_{number}"
+            while name in taken:
+                number += 1
+                name = f"{node.op_type}_{number}"
+            node.name = name
+            taken.add(name)
+            count += 1
+        seen.add(node.name)
+    inputs = {value.name: ValueType(0, None) for value in file.inputs}
+    write_onnx(file, file.graph(inputs), output)
+    return count

@@ -15,30 +15,34 @@ from collections.abc import (
     MutableSequence,
     Sequence,
 )
+from copy import deepcopy
 from itertools import count
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import GraphProto, NodeProto, TensorProto, numpy_helper
 
 from atc_py.diag import Place
 from atc_py.onnx_graph.graph import OnnxNode, ValueType
 from atc_py.onnx_graph.reading.nodes import (
     captured_names,
-    copied,
     inner_names,
     nodes_within,
     normal_domain,
     subgraphs,
     with_proto,
 )
-from atc_py.onnx_graph.reading.parser_tensors import is_one_by_one
-from atc_py.onnx_graph.reading.tensors import dense_array
-from atc_py.onnx_graph.rewriting.given_defaults import default_inputs
+from atc_py.onnx_graph.reading.parser_breaks import is_one_by_one
+from atc_py.onnx_graph.reading.tensors import dense_array, dtype_of_element
 from atc_py.onnx_graph.rewriting.graph_body import renamed_graph
+from atc_py.tensor.shapes import Shape
 
 Types = Callable[[], Mapping[str, ValueType]]
+_Data = NDArray[Any]
+_Types = Mapping[str, ValueType]
 
 
 def used_opsets(nodes: Iterable[OnnxNode], opsets: Mapping[str, int]) -> dict[str, int]:
@@ -70,8 +74,9 @@ class _Form:
         level = _Level([node.proto for node in self._nodes], self._inputs)
         for at, node in enumerate(self._nodes):
             if node.is_if:
-                self._set_branches(level, at)
-            elif _is_odd(node.proto):
+                for graph in subgraphs(level.own(at)):
+                    self._set_branch(graph)
+            elif node.proto.domain == "ai.onnx" or _holds_data(node.proto):
                 _set_form(level.own(at))
         _name_outputs(level, self._fresh)
         levels = [level, *_inner_levels(level)]
@@ -81,15 +86,10 @@ class _Form:
             for node, proto in zip(self._nodes, level.nodes, strict=True)
         ]
 
-    def _set_branches(self, level: "_Level", at: int) -> None:
-        node = level.own(at)
-        for graph in subgraphs(node):
-            self._set_branch(graph)
-
     def _set_branch(self, graph: GraphProto) -> None:
         """Bring a branch into form, the branches in it first."""
         for node in graph.node:
-            if _is_if(node):
+            if _is(node, "If"):
                 for inner in subgraphs(node):
                     self._set_branch(inner)
             else:
@@ -107,7 +107,7 @@ class _Form:
         if "" not in node.input:
             return
         own = {each.name: ValueType(each.data_type, tuple(each.dims)) for each in graph.initializer}
-        for at, value in default_inputs(node, {**self._types(), **own}).items():
+        for at, value in _default_inputs(node, {**self._types(), **own}).items():
             name = self._fresh(f"{node.name or node.op_type}/input_{at}")
             graph.initializer.append(numpy_helper.from_array(value, name))
             node.input[at] = name
@@ -118,7 +118,7 @@ class _Form:
         there.update(*(node.output for node in graph.node), *(node.input for node in graph.node))
         copies: list[NodeProto] = []
         for node in graph.node:
-            if not _is_if(node):
+            if not _is(node, "If"):
                 continue
             taken = dict.fromkeys(name for inner in subgraphs(node) for name in _captured(inner))
             names = {name: self._fresh(f"{name}/inner") for name in taken if name not in there}
@@ -126,7 +126,7 @@ class _Form:
                 inner.CopyFrom(renamed_graph(inner, names, lambda name: name))
             copies += [_identity(name, copy, node.name) for name, copy in names.items()]
         if copies:
-            nodes = [*copies, *(copied(node) for node in graph.node)]
+            nodes = [*copies, *(deepcopy(node) for node in graph.node)]
             del graph.node[:]
             graph.node.extend(nodes)
 
@@ -142,24 +142,20 @@ class _Form:
 
 
 class _Level:
-    """The nodes of a graph; those of the file are copied before they are changed.
-
-    Attributes:
-        inputs: names of the graph's inputs, as the parser has them.
-    """
+    """The nodes of a graph; those of the file are copied before they are changed."""
 
     def __init__(
         self, nodes: list[NodeProto], inputs: Collection[str], *, own: bool = False
     ) -> None:
         self.nodes = nodes
-        self.inputs = inputs
+        self.inputs = inputs  # their names, as the parser has them
         self._own = set(range(len(nodes))) if own else set()
 
     def own(self, at: int) -> NodeProto:
         """A node that may be changed."""
         if at not in self._own:
             self._own.add(at)
-            self.nodes[at] = copied(self.nodes[at])
+            self.nodes[at] = deepcopy(self.nodes[at])
         return self.nodes[at]
 
 
@@ -169,7 +165,7 @@ def with_names(
     outputs: Mapping[int, str] = MappingProxyType({}),
 ) -> OnnxNode:
     """A node with other names of inputs and outputs, by their positions."""
-    proto = copied(node.proto)
+    proto = deepcopy(node.proto)
     for at, name in inputs.items():
         proto.input[at] = name
     for at, name in outputs.items():
@@ -177,32 +173,24 @@ def with_names(
     return with_proto(node, proto)
 
 
-def _is_if(node: NodeProto) -> bool:
-    return node.op_type == "If" and not normal_domain(node.domain)
+def _is(node: NodeProto, *operators: str) -> bool:
+    return node.op_type in operators and not normal_domain(node.domain)
 
 
-def _is_constant(node: NodeProto) -> bool:
-    return node.op_type == "Constant" and not normal_domain(node.domain)
-
-
-def _is_filled(node: NodeProto) -> bool:
-    return node.op_type == "ConstantOfShape" and not normal_domain(node.domain)
-
-
-def _is_odd(node: NodeProto) -> bool:
-    """True for a node with a domain or data in another form than the parser's."""
-    return node.domain == "ai.onnx" or _is_constant(node) or _is_filled(node)
+def _holds_data(node: NodeProto) -> bool:
+    """True for a node with data that may have another form than the parser's."""
+    return _is(node, "Constant", "ConstantOfShape")
 
 
 def _set_form(node: NodeProto) -> None:
     if node.domain and not normal_domain(node.domain):
         node.ClearField("domain")
-    if not _is_constant(node) and not _is_filled(node):
+    if not _holds_data(node):
         return
     for attribute in node.attribute:
         if attribute.name == "value":
             set_raw(attribute.t)
-        elif _is_constant(node):
+        elif _is(node, "Constant"):
             tensor = _value_of(attribute)
             attribute.Clear()
             attribute.name, attribute.type = "value", onnx.AttributeProto.TENSOR
@@ -258,7 +246,7 @@ def _inner_levels(level: _Level) -> Iterator[_Level]:
 
 def _branches(level: _Level) -> Iterator[_Level]:
     for node in level.nodes:
-        if _is_if(node):
+        if _is(node, "If"):
             graphs = list(subgraphs(node))
             passed = {name for graph in graphs for name in _captured(graph)}
             yield from (_Level(list(graph.node), passed, own=True) for graph in graphs)
@@ -313,3 +301,84 @@ def _free(base: str, taken: set[str]) -> str:
     name = next(name for at in count(2) if (name := f"{base}_{at}") not in taken)
     taken.add(name)
     return name
+
+
+# Defaults of inputs that a node may omit ---------------------------------------------------------
+
+
+def _default_inputs(node: NodeProto, types: _Types) -> dict[int, _Data]:
+    """The defaults of the inputs that a node omits, by position, as far as they are known."""
+    given = _OPERATORS.get(node.op_type) if node.domain in {"", "ai.onnx"} else None
+    if given is None:
+        return {}
+    values = given(node, types)
+    return {
+        at: value
+        for at, name in enumerate(node.input)
+        if not name and (value := values.get(at)) is not None
+    }
+
+
+def _dtype(node: NodeProto, types: _Types, at: int = 0) -> np.dtype[Any] | None:
+    known = types.get(node.input[at]) if at < len(node.input) else None
+    dtype = None if known is None else dtype_of_element(known.element)
+    return None if dtype is None else np.dtype(dtype.numpy)
+
+
+def _shape(node: NodeProto, types: _Types, at: int) -> Shape | None:
+    known = types.get(node.input[at]) if at < len(node.input) else None
+    return None if known is None else known.shape
+
+
+def _clip(node: NodeProto, types: _Types) -> dict[int, _Data]:
+    dtype = _dtype(node, types)
+    if dtype is None:
+        return {}
+    limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    return {1: np.asarray(limits.min, dtype), 2: np.asarray(limits.max, dtype)}
+
+
+def _resize(_node: NodeProto, _types: _Types) -> dict[int, _Data]:
+    return {1: np.empty(0, np.float32), 2: np.empty(0, np.float32)}
+
+
+def _slice(node: NodeProto, types: _Types) -> dict[int, _Data]:
+    starts, dtype = _shape(node, types, 1), _dtype(node, types, 1)
+    if starts is None or dtype is None:
+        return {}
+    return {3: np.arange(starts[0], dtype=dtype), 4: np.ones(starts[0], dtype)}
+
+
+def _pad(node: NodeProto, types: _Types) -> dict[int, _Data]:
+    dtype = _dtype(node, types)
+    return {} if dtype is None else {2: np.zeros((), dtype)}
+
+
+_BATCH_FIRST = 1
+
+
+def _recurrent(node: NodeProto, types: _Types) -> dict[int, _Data]:
+    dtype = _dtype(node, types)
+    x, w, r = (_shape(node, types, at) for at in range(3))
+    if dtype is None or x is None or w is None or r is None:
+        return {}
+    layout = next((each.i for each in node.attribute if each.name == "layout"), 0)
+    steps, batch = (x[1], x[0]) if layout == _BATCH_FIRST else x[:2]
+    state = (batch, w[0], r[2]) if layout == _BATCH_FIRST else (w[0], batch, r[2])
+    return {
+        3: np.zeros((w[0], 2 * w[1]), dtype),
+        4: np.full(batch, steps, np.int32),
+        5: np.zeros(state, dtype),
+        6: np.zeros(state, dtype),
+    }
+
+
+_OPERATORS: Mapping[str, Callable[[NodeProto, _Types], dict[int, _Data]]] = {
+    "Clip": _clip,
+    "GRU": _recurrent,
+    "LSTM": _recurrent,
+    "Pad": _pad,
+    "RNN": _recurrent,
+    "Resize": _resize,
+    "Slice": _slice,
+}

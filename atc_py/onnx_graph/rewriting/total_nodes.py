@@ -4,14 +4,9 @@ from collections.abc import Collection
 
 from onnx import GraphProto, NodeProto
 
+from atc_py.onnx_graph.folding.evaluate import DRAWN
 from atc_py.onnx_graph.reading.nodes import subgraphs
 from atc_py.onnx_graph.source import SourceNode
-
-DRAWN = frozenset(
-    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
-     "RandomUniformLike"}
-)  # fmt: skip
-"""Operators whose results depend on how often they have run."""
 
 _REPEATED = frozenset({"Loop", "Scan", "SequenceMap"})
 

@@ -7,6 +7,7 @@ limits, beyond which there is no such run.
 import math
 import warnings
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -143,8 +144,7 @@ def _as_float64(array: NDArray[Any]) -> NDArray[Any]:
 
 def _in_double(node: onnx.NodeProto) -> onnx.NodeProto:
     """Copy the node with the tensors among its attributes as float64, and Cast to that dtype."""
-    double = onnx.NodeProto()
-    double.CopyFrom(node)
+    double = deepcopy(node)
     for attribute in double.attribute:
         if attribute.type == onnx.AttributeProto.TENSOR and attribute.t.data_type in _FLOATS:
             array = _as_float64(onnx.numpy_helper.to_array(attribute.t))

@@ -69,10 +69,7 @@ def trace_loop(  # noqa: PLR0913  (a Loop and what is known of it)
 def _deciding_part(
     body: OnnxGraph, known: Collection[str], constant: Sequence[bool], wanted: Sequence[str]
 ) -> tuple[list[OnnxNode], list[int]] | None:
-    """The nodes that the condition and `wanted` depend on, and the states.
-
-    It is None where data decide one of them.
-    """
+    """The nodes and states that condition and `wanted` depend on; None if data decide them."""
     inputs = {name: at - _BEFORE_STATES for at, name in enumerate(body.inputs)}
     waiting, states = [body.outputs[0], *wanted], set()
     seen: set[str] = set()

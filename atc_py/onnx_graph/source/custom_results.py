@@ -33,17 +33,13 @@ _LEADING = 2
 
 
 class ContradictionError(ValueError):
-    """A node contradicts the definition of its operator.
+    """A node contradicts the definition of its operator."""
 
-    Attributes:
-        reason: the contradiction, as the rest of a sentence that begins with the operator.
-        field: the attribute or input at fault.
-    """
-
-    def __init__(self, reason: Text, field: str | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.field = field
+    def __init__(self, template: str, field: str | None = None, /, **values: object) -> None:
+        # The rest of a sentence that begins with the operator.
+        self.reason = Text(template, **values)
+        super().__init__(self.reason)
+        self.field = field  # the attribute or input at fault
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -73,9 +69,7 @@ def custom_results(op_type: str, inputs: Inputs, attributes: Attributes) -> tupl
 def _adaptive_avg_pool(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
     x, dims = _input(inputs, 0), _pooled_dims(inputs, attributes)
     if 0 in x.dims[2:]:
-        raise ContradictionError(
-            Text("needs images with pixels, found {found}", found=x), "input x"
-        )
+        raise ContradictionError("needs images with pixels, found {found}", "input x", found=x)
     return ((x.dtype, dims),)
 
 
@@ -92,7 +86,7 @@ def _pooled_dims(inputs: Inputs, attributes: Attributes) -> Dims:
     if x.rank != _IMAGE or not sound or min(cast("tuple[int, ...]", size)) < 1:
         shown = list(size) if isinstance(size, tuple) else size
         raise ContradictionError(
-            Text("pools images to two positive dims, found {found}", found=shown), "output_size"
+            "pools images to two positive dims, found {found}", "output_size", found=shown
         )
     return (*x.dims[:2], *cast("tuple[int, int]", size))
 
@@ -108,7 +102,7 @@ def _batch_mat_mul(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
     given = [_input(inputs, position) for position in range(2)]
     if min(tensor.rank for tensor in given) < _MATRIX:
         shapes = [list(tensor.dims) for tensor in given]
-        raise ContradictionError(Text("needs matrices, found {found}", found=shapes))
+        raise ContradictionError("needs matrices, found {found}", found=shapes)
     left, right = (
         (*tensor.dims[:-2], *tensor.dims[:-3:-1]) if turned else tensor.dims
         for tensor, turned in zip(given, flags, strict=True)
@@ -116,9 +110,7 @@ def _batch_mat_mul(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
     inner = left[-1], right[-2]
     if None not in inner and inner[0] != inner[1]:
         raise ContradictionError(
-            Text(
-                "needs equal inner dims, found {found} and {other}", found=inner[0], other=inner[1]
-            )
+            "needs equal inner dims, found {found} and {other}", found=inner[0], other=inner[1]
         )
     return ((given[0].dtype, (*_broadcast(left[:-2], right[:-2]), left[-2], right[-1])),)
 
@@ -134,13 +126,11 @@ def _affine_grid(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
     )
     if not fits:
         raise ContradictionError(
-            Text(
-                "needs theta of N x {rows} x {columns}, found {found}",
-                rows=rank,
-                columns=rank + 1,
-                found=theta,
-            ),
+            "needs theta of N x {rows} x {columns}, found {found}",
             "input theta",
+            rows=rank,
+            columns=rank + 1,
+            found=theta,
         )
     return ((theta.dtype, (theta.dims[0], *dims, rank)),)
 
@@ -153,16 +143,14 @@ def _grid_dims(theta: Given, sizes: Given) -> Dims:
         if count is None and theta.rank == _STACK and theta.dims[1] is not None:
             count = theta.dims[1] + _LEADING
         if count not in {4, 5}:
-            raise ContradictionError(
-                Text("needs four or five dims, found {found}", found=sizes), _SIZES
-            )
+            raise ContradictionError("needs four or five dims, found {found}", _SIZES, found=sizes)
         return (None,) * (count - _LEADING)
     if len(given) not in {4, 5} or min(given) < 0:
         raise ContradictionError(
-            Text("needs four or five dims, found {found}", found=list(given)), _SIZES
+            "needs four or five dims, found {found}", _SIZES, found=list(given)
         )
     if theta.rank and theta.dims[0] not in {None, given[0]}:
-        raise ContradictionError(Text("needs a theta for each of {n} images", n=given[0]), _SIZES)
+        raise ContradictionError("needs a theta for each of {n} images", _SIZES, n=given[0])
     return given[_LEADING:]
 
 
@@ -175,17 +163,17 @@ def _batch_multi_class_nms(inputs: Inputs, attributes: Attributes) -> tuple[Resu
     window = inputs[2] if len(inputs) > 2 else None  # noqa: PLR2004  (the third input)
     if _integer(attributes, "change_coordinate_frame", 0) and window is None:
         raise ContradictionError(
-            Text("needs clip_window with change_coordinate_frame"), "input clip_window"
+            "needs clip_window with change_coordinate_frame", "input clip_window"
         )
     if scores.rank != _STACK:
         raise ContradictionError(
-            Text("needs scores of rank 3, found {found}", found=scores), "input scores"
+            "needs scores of rank 3, found {found}", "input scores", found=scores
         )
     turned = _integer(attributes, "transpose_box", 0) != 0
     _check_boxes(boxes.dims, scores.dims, turned=turned)
     most = _integer(attributes, "max_total_size", 0)
     if min(most, _integer(attributes, "max_size_per_class", 0)) < 0:
-        raise ContradictionError(Text("needs sizes of at least 0"), "attribute max_total_size")
+        raise ContradictionError("needs sizes of at least 0", "attribute max_total_size")
     images, dtype = scores.dims[0], boxes.dtype
     one_a_box = (dtype, (images, most))
     return (dtype, (images, most, 4)), one_a_box, one_a_box, (dtype, (images,))
@@ -198,12 +186,10 @@ def _check_boxes(boxes: Dims, scores: Dims, *, turned: bool) -> None:
     ]
     if not any(_may_be_equal(boxes, dims) for dims in allowed):
         raise ContradictionError(
-            Text(
-                "needs boxes of {allowed}, found {found}",
-                allowed=list(allowed[1]),
-                found=list(boxes),
-            ),
+            "needs boxes of {allowed}, found {found}",
             "input boxes",
+            allowed=list(allowed[1]),
+            found=list(boxes),
         )
 
 
@@ -212,36 +198,34 @@ def _deformable_conv(inputs: Inputs, attributes: Attributes) -> tuple[Result, ..
     x, filter_, offsets = (_input(inputs, position) for position in range(3))
     if any(tensor.rank != _IMAGE for tensor in (x, filter_, offsets)):
         raise ContradictionError(
-            Text(
-                "needs tensors of four axes, found {found}, {filter}, {offsets}",
-                found=x,
-                filter=filter_,
-                offsets=offsets,
-            )
+            "needs tensors of four axes, found {found}, {filter}, {offsets}",
+            found=x,
+            filter=filter_,
+            offsets=offsets,
         )
     groups, parts = (_integer(attributes, name, 1) for name in ("groups", "deformable_groups"))
     if min(groups, parts) < 1:
         raise ContradictionError(
-            Text("needs positive groups, found {found} and {parts}", found=groups, parts=parts),
-            "groups",
+            "needs positive groups, found {found} and {parts}", "groups", found=groups, parts=parts
         )
     (channels, *image), (filters, depth, *window) = x.dims[1:], filter_.dims
     if not _may_be_equal((channels,), (None if depth is None else depth * groups,)):
         raise ContradictionError(
-            Text("needs filters of X's channels, found {found}", found=filter_), "input filter"
+            "needs filters of X's channels, found {found}", "input filter", found=filter_
         )
     if channels is not None and channels % parts:
         raise ContradictionError(
-            Text("cannot divide {channels} channels by {parts}", channels=channels, parts=parts),
-            _PARTS,
+            "cannot divide {channels} channels by {parts}", _PARTS, channels=channels, parts=parts
         )
     count = None if None in window else 3 * parts * prod(cast("list[int]", window))
     covered = deformable_window(attributes).outputs(tuple(image), tuple(window))
     if not _may_be_equal(offsets.dims, (x.dims[0], count, *covered)):
         needed = format_shape((x.dims[0], count, *covered))
         raise ContradictionError(
-            Text("needs offsets of {needed}, found {found}", needed=needed, found=offsets),
+            "needs offsets of {needed}, found {found}",
             "input offsets",
+            needed=needed,
+            found=offsets,
         )
     size = tuple(b if a is None else a for a, b in zip(offsets.dims[2:], covered, strict=True))
     return ((x.dtype, (x.dims[0], filters, *size)),)
@@ -275,17 +259,16 @@ def deformable_window(attributes: Attributes) -> DeformableWindow:
     for name, value in values.items():
         if not isinstance(value, tuple) or len(value) != 4:  # noqa: PLR2004  (axes, or sides)
             raise ContradictionError(
-                Text("needs four {name}, found {found}", name=name, found=value),
-                f"attribute {name}",
+                "needs four {name}, found {found}", f"attribute {name}", name=name, found=value
             )
     strides, dilations, pads = (cast("tuple[int, ...]", value) for value in values.values())
     if min(strides[first : first + 2] + dilations[first : first + 2]) < 1 or min(pads) < 0:
         raise ContradictionError(
-            Text("needs positive strides and dilations, and no negative pads"), "attribute strides"
+            "needs positive strides and dilations, and no negative pads", "attribute strides"
         )
     if attributes.get("auto_pad", "NOTSET") == "VALID" and any(pads):
         raise ContradictionError(
-            Text("takes no pads with auto_pad VALID, found {found}", found=list(pads)), "pads"
+            "takes no pads with auto_pad VALID, found {found}", "pads", found=list(pads)
         )
     return DeformableWindow(
         cast("tuple[int, int]", strides[first : first + 2]),
@@ -303,12 +286,12 @@ def _embedding_bag(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
     offsets, factors = ([*inputs[2:], None, None])[:2]
     if indices.rank != (_MATRIX if offsets is None else 1):
         raise ContradictionError(
-            Text("needs a matrix of indices, or a list of them and offsets"), "input indices"
+            "needs a matrix of indices, or a list of them and offsets", "input indices"
         )
     mode = attributes.get("mode", "mean")
     if factors is not None and mode != "sum":
         raise ContradictionError(
-            Text("takes per_sample_weights in mode sum only, found mode {mode}", mode=mode), "mode"
+            "takes per_sample_weights in mode sum only, found mode {mode}", "mode", mode=mode
         )
     bags = indices.dims[0]
     if offsets is not None:
@@ -316,9 +299,7 @@ def _embedding_bag(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
         count = offsets.dims[0] if offsets.rank == 1 else -1
         bags = None if count is None else count - last
     if (bags is not None and bags < 0) or weight.rank != _MATRIX:
-        raise ContradictionError(
-            Text("needs a table and, for include_last_offset, the last offset")
-        )
+        raise ContradictionError("needs a table and, for include_last_offset, the last offset")
     return ((weight.dtype, (bags, weight.dims[1])),)
 
 
@@ -326,14 +307,17 @@ def _dyn_seq_outer(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...
     """A row for each pair of rows of a sequence; open where only the run knows the lengths."""
     x1, x2, *lengths = (_input(inputs, position) for position in range(4))
     if x1.rank != _MATRIX or x2.rank != _MATRIX or not _may_be_equal(x1.dims[1:], x2.dims[1:]):
-        text = Text("needs matrices with the same number of columns, found {found} and {other}")
-        raise ContradictionError(text.with_values(found=x1, other=x2))
+        raise ContradictionError(
+            "needs matrices with the same number of columns, found {found} and {other}",
+            found=x1,
+            other=x2,
+        )
     first, second = (tensor.numbers for tensor in lengths)
     rows = None
     if first is not None and second is not None:
         if len(first) != len(second):
             raise ContradictionError(
-                Text("needs the same number of lengths for x2 as for x1"), "input seq_len2"
+                "needs the same number of lengths for x2 as for x1", "input seq_len2"
             )
         for name, x, numbers in (("seq_len1", x1, first), ("seq_len2", x2, second)):
             _check_lengths(name, x.dims[0], numbers)
@@ -346,27 +330,26 @@ def _moving_sum(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
     """A row for each beam and a column for each frame of all sequences."""
     alpha, _, offset, data = (_input(inputs, position) for position in range(4))
     if _integer(attributes, "ksize", 0) < 1:
-        raise ContradictionError(Text("needs a positive ksize"), "ksize")
+        raise ContradictionError("needs a positive ksize", "ksize")
     if alpha.rank != 1:
-        raise ContradictionError(Text("needs a vector, found {found}", found=alpha), "input alpha")
+        raise ContradictionError("needs a vector, found {found}", "input alpha", found=alpha)
     numbers = offset.numbers
     if numbers is None:
         return ((alpha.dtype, (data.dims[0] if data.rank == _MATRIX else None, None)),)
     if len(numbers) % 2 or min(numbers, default=0) < 0:
         raise ContradictionError(
-            Text("needs beams and frames of each sequence, found {found}", found=list(numbers)),
+            "needs beams and frames of each sequence, found {found}",
             "input offset",
+            found=list(numbers),
         )
     beams, frames = numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
     covered = sum(beam * frame for beam, frame in zip(beams, frames, strict=True))
     if alpha.dims[0] not in {None, covered}:
         raise ContradictionError(
-            Text(
-                "has {covered} frames of beams by offset, found {found}",
-                covered=covered,
-                found=alpha,
-            ),
+            "has {covered} frames of beams by offset, found {found}",
             "input alpha",
+            covered=covered,
+            found=alpha,
         )
     return ((alpha.dtype, (sum(beams), sum(frames))),)
 
@@ -374,10 +357,10 @@ def _moving_sum(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
 def _check_lengths(name: str, rows: int | None, lengths: Sequence[int]) -> None:
     if min(lengths, default=0) < 0 or rows not in {None, sum(lengths)}:
         raise ContradictionError(
-            Text(
-                "needs lengths that add up to {rows}, found {found}", rows=rows, found=list(lengths)
-            ),
+            "needs lengths that add up to {rows}, found {found}",
             Text("input {at}", at=name),
+            rows=rows,
+            found=list(lengths),
         )
 
 
@@ -387,27 +370,25 @@ def _roi_extractor(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
     scales = attributes.get("spatial_scale", ROI_SCALES)
     if not isinstance(scales, tuple) or len(scales) != len(maps):
         raise ContradictionError(
-            Text("needs a spatial_scale for each of {maps} maps", maps=len(maps)), "spatial_scale"
+            "needs a spatial_scale for each of {maps} maps", "spatial_scale", maps=len(maps)
         )
     if not maps or rois.rank != _MATRIX or rois.dims[1] not in {None, _ROI_COLUMNS}:
         raise ContradictionError(
-            Text(
-                "needs maps, and rois of {columns} columns, found {found}",
-                columns=_ROI_COLUMNS,
-                found=rois,
-            ),
+            "needs maps, and rois of {columns} columns, found {found}",
             "input rois",
+            columns=_ROI_COLUMNS,
+            found=rois,
         )
     first = maps[0].dims[:2]
     alike = all(_may_be_equal(tensor.dims[:2], first) for tensor in maps)
     if not alike or min(tensor.rank for tensor in maps) < _IMAGE:
         raise ContradictionError(
-            Text("needs maps with the same number of images and channels"), "input features"
+            "needs maps with the same number of images and channels", "input features"
         )
     size = tuple(_integer(attributes, f"pooled_{side}", 7) for side in ("height", "width"))
     if min(size) < 1:
         raise ContradictionError(
-            Text("pools to positive dims, found {found}", found=list(size)), "pooled_height"
+            "pools to positive dims, found {found}", "pooled_height", found=list(size)
         )
     return ((rois.dtype, (rois.dims[0], first[1], *size)),)
 
@@ -437,8 +418,7 @@ def _input(inputs: Inputs, position: int) -> Given:
     given = inputs[position] if position < len(inputs) else None
     if given is None:
         raise ContradictionError(
-            Text("needs input {position}, found none", position=position),
-            Text("input {at}", at=position),
+            "needs input {position}, found none", Text("input {at}", at=position), position=position
         )
     return given
 
@@ -448,8 +428,10 @@ def _integer(attributes: Attributes, name: str, default: int) -> int:
     if not isinstance(value, int):
         actual = type(value).__name__
         raise ContradictionError(
-            Text("takes an integer as {name}, found {found}", name=name, found=actual),
+            "takes an integer as {name}, found {found}",
             f"attribute {name}",
+            name=name,
+            found=actual,
         )
     return value
 
@@ -458,9 +440,7 @@ def _broadcast(*shapes: Dims) -> Dims:
     try:
         return broadcast_dims(*shapes)
     except ValueError as error:
-        raise ContradictionError(
-            Text("needs shapes that broadcast: {error}", error=error)
-        ) from None
+        raise ContradictionError("needs shapes that broadcast: {error}", error=error) from None
 
 
 def _may_be_equal(left: Dims, right: Dims) -> bool:

@@ -285,6 +285,23 @@ class SourceModel(msgspec.Struct, frozen=True, eq=False):
         return tuple(inner for node in self.nodes for inner in node.with_inner)
 
 
+class FileGraph(msgspec.Struct, frozen=True):
+    """The graph of a file: every node as the file has it, and what is known of each value."""
+
+    path: Path
+    name: str
+    producer: str  # name and version of the tool that wrote it
+    opsets: Mapping[str, int]  # imported version of each domain
+    inputs: tuple[str, ...]  # names of the values that are fed
+    outputs: tuple[str, ...]  # names of the values that the model returns
+    # producers first; they read what their subgraphs read, and have attributes as text
+    nodes: tuple[SourceNode, ...]
+    values: Mapping[str, SourceTensor]  # what is known of each value, by name
+    constants: frozenset[str]  # names of the values whose data the file holds
+    parameters: int  # elements of all constants of the file
+    weight_bytes: int
+
+
 class OpenDim(Result, frozen=True):
     """Dim that the model leaves open; axes whose dims have one name share it.
 

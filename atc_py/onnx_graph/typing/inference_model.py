@@ -150,8 +150,9 @@ def inference_model(
         if node.domain not in imported:
             imported.add(node.domain)
             model.opset_import.append(OperatorSetIdProto(domain=node.domain, version=1))
-        if not declared.isdisjoint(node.output_names):
-            proto.value_info.extend(_declared_values(graph, node))
+        if not declared.isdisjoint(node.output_names) and node.schema is None:
+            known = (name for name in node.writes if name in declared)
+            proto.value_info.extend(_value_info(name, graph.declared[name]) for name in known)
     taken = {value.name for value in proto.value_info}
     given = (graph.consts, graph.inputs, pinned)
     for name in dict.fromkeys(graph.outputs):
@@ -170,14 +171,6 @@ def _write_given(proto: GraphProto, graph: OnnxGraph, pinned: Mapping[str, Value
         else:
             known = ValueType(element_of_dtype(const.dtype), const.shape)
             proto.input.append(_value_info(name, known))
-
-
-def _declared_values(graph: OnnxGraph, node: OnnxNode) -> list[ValueInfoProto]:
-    """The file's output types of an operator that ONNX does not define."""
-    names = [name for name in node.writes if name in graph.declared]
-    if not names or node.schema is not None:
-        return []
-    return [_value_info(name, graph.declared[name]) for name in names]
 
 
 def imports(opsets: Mapping[str, int]) -> list[OperatorSetIdProto]:

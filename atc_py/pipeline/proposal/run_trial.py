@@ -12,8 +12,7 @@ from atc_py.check.findings import Standing
 from atc_py.diag import AtcError
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
-from atc_py.onnx_graph.running.bounds import is_short
-from atc_py.onnx_graph.running.piece import ENGINES, NotRunError
+from atc_py.onnx_graph.running.piece import ENGINES, NotRunError, is_short
 from atc_py.options.compile_options import CheckOptions, CompileOptions
 from atc_py.pipeline.judging import Judgment
 from atc_py.pipeline.padding_trial import is_mask, piece_of

@@ -15,7 +15,7 @@ from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.nodes import nodes_within, subgraphs
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.rewriting.qdq.layers import is_integer_volume
-from atc_py.onnx_graph.rewriting.qdq.parameters import COMPUTED_BIAS, VOLUMES
+from atc_py.onnx_graph.rewriting.qdq.parameters import Reason
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
@@ -173,7 +173,7 @@ def _layer(
         return axis
     bias = node.input_names[_BIAS] if len(node.input_names) > _BIAS else ""
     if bias and node.op_type != "Gemm" and bias not in graph.consts:
-        return COMPUTED_BIAS
+        return Reason.COMPUTED_BIAS
     addition = additions.get(node.output_names[0]) if node.op_type == "MatMul" else None
     if addition is not None and graph.consts[addition.constant].shape != const.shape[axis:]:
         addition = None
@@ -194,7 +194,7 @@ def _axis(node: OnnxNode, shape: Shape) -> int | Text:
     """The axis of the output channels in weights of that shape, or a reason."""
     if node.op_type in {"Conv", "ConvTranspose"}:
         if len(shape) >= _VOLUME and not is_integer_volume(node):
-            return VOLUMES
+            return Reason.VOLUMES
         return 1 if node.op_type == "ConvTranspose" else 0
     if len(shape) != _MATRIX:
         return STACKED_WEIGHTS

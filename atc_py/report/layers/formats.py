@@ -8,7 +8,7 @@ from pathlib import Path
 
 from atc_py.compare.gears import ComparedGear
 from atc_py.diag import Diagnostic
-from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.onnx_graph.source import FileGraph
 from atc_py.options.gears import format_gear
 from atc_py.options.input_shapes import format_input_shapes
 from atc_py.report.layers.text import (

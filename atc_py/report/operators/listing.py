@@ -107,7 +107,7 @@ def not_listed(name: str, known: Library, list_name: str, history: OnnxHistory) 
 
 Compiles: TypeAlias = Callable[[str, str], bool]
 if TYPE_CHECKING:
-    from atc_py.spec.lint import LintResult
+    from atc_py.check.lint import LintResult
 
 
 _COLUMNS = (

@@ -14,7 +14,7 @@ from atc_py import __version__
 from atc_py.cost.cores import cube_depth, vector_cores
 from atc_py.cost.factors import PIPES
 from atc_py.cost.network import KernelCost
-from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.onnx_graph.source import FileGraph
 from atc_py.report.board.tables import comparison_tables, run_name
 from atc_py.report.model.semantics import newer_rows, semantics_tables
 from atc_py.report.page.actions import actions_json

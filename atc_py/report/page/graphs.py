@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from atc_py.onnx_graph.source import SourceNode
-from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.onnx_graph.source import FileGraph, SourceNode
 from atc_py.package.schema import OmModel, OmNode, OmTensor
 from atc_py.report.model.records import recorded_text
 from atc_py.report.page.words import in_both, name_text

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from atc_py.check.findings import CheckReport
-from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.onnx_graph.source import FileGraph
 from atc_py.report.check.document import CheckDocument
 from atc_py.report.check.json_document import check_document
 from atc_py.report.page.document import page_json, summary_document

@@ -9,7 +9,7 @@ from typing import Any
 from atc_py.cost.calibration import Calibration, OperatorError
 from atc_py.cost.factors import PIPES
 from atc_py.cost.network import KernelCost, NetworkCost
-from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.onnx_graph.source import FileGraph
 from atc_py.report.profile.text import PIPE_NAMES, profile_tables
 from atc_py.report.tables import plain_lines, visible
 from atc_py.results.cann_nodes import semantics_json

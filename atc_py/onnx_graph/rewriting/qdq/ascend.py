@@ -47,10 +47,10 @@ class SumFactors:
         return SumFactors(self.scale[:1], self.offset_w[:1], self.zero)
 
 
-def no_form(node: OnnxNode, message: Text, help_: Text = _KEEP) -> AtcError:
-    """The refusal of a node; `message` continues after the operator's name."""
+def no_form(node: OnnxNode, template: str, help_: Text = _KEEP, /, **values: object) -> AtcError:
+    """The refusal of a node; the template continues after the operator's name."""
     return NO_QDQ_FORM.error(
-        Text("{field} {message}", field=node.place.op_type, message=message),
+        Text("{field} {message}", field=node.place.op_type, message=Text(template, **values)),
         place=node.place,
         help=help_,
     )
@@ -63,12 +63,10 @@ def quant_steps(node: OnnxNode) -> Steps:
         if actual != allowed:
             raise no_form(
                 node,
-                Text(
-                    "must have the {name} {allowed}, found {actual}",
-                    name=name,
-                    allowed=allowed,
-                    actual=actual,
-                ),
+                "must have the {name} {allowed}, found {actual}",
+                name=name,
+                allowed=allowed,
+                actual=actual,
             )
     factor = _factor(node)
     return Steps(
@@ -81,8 +79,7 @@ def anti_quant_steps(node: OnnxNode) -> Steps:
     scale = np.float32(_factor(node))
     if not scale > 0 or not np.isfinite(scale):
         raise no_form(
-            node,
-            Text("must have a positive float32 scale, found {factor}", factor=f"{_factor(node):g}"),
+            node, "must have a positive float32 scale, found {factor}", factor=f"{_factor(node):g}"
         )
     return Steps(scale, _zero_point(node))
 
@@ -105,8 +102,7 @@ def dequant_factors(node: OnnxNode, const: ConstData | None) -> SumFactors:
         return SumFactors(_positive(node, scale), np.zeros(words.shape, np.int64))
     if words.dtype != np.uint64:
         raise no_form(
-            node,
-            Text("must have uint64 or float16 deq_scale, found {dtype}", dtype=words.dtype.name),
+            node, "must have uint64 or float16 deq_scale, found {dtype}", dtype=words.dtype.name
         )
     parts = decode_graph(words)
     # Words in the hardware's packing may occur here, too; they have no offsets of weights.
@@ -114,7 +110,7 @@ def dequant_factors(node: OnnxNode, const: ConstData | None) -> SumFactors:
     offset = np.zeros_like(parts.offset_w) if is_hardware else parts.offset_w
     if parts.shift.any():
         raise no_form(
-            node, Text("must have factor words without a shift, found {max}", max=parts.shift.max())
+            node, "must have factor words without a shift, found {max}", max=parts.shift.max()
         )
     return SumFactors(_positive(node, parts.scale.astype(np.float64)), offset)
 
@@ -123,19 +119,15 @@ def requant_factors(node: OnnxNode, const: ConstData | None) -> SumFactors:
     """The factors of an AscendRequant, and the offset of its result."""
     words = _constant(node, const)
     if words.dtype != np.uint64:
-        raise no_form(
-            node, Text("must have uint64 req_scale, found {dtype}", dtype=words.dtype.name)
-        )
+        raise no_form(node, "must have uint64 req_scale, found {dtype}", dtype=words.dtype.name)
     parts = decode_hardware(words)
     offsets = np.unique(parts.offset)
     if offsets.size != 1 or int(offsets[0]) not in _INT8:
         actual = ", ".join(map(str, offsets[:4]))
         raise no_form(
             node,
-            Text(
-                "must have a single offset within int8 in its factor words, found {actual}",
-                actual=actual,
-            ),
+            "must have a single offset within int8 in its factor words, found {actual}",
+            actual=actual,
         )
     none = np.zeros(words.shape, np.int64)
     return SumFactors(_positive(node, parts.scale.astype(np.float64)), none, int(offsets[0]))
@@ -179,7 +171,7 @@ class CodeSteps:
         if name in self._unclear:
             actual = " and ".join(map(str, self._unclear[name]))
             raise no_form(
-                layer, Text("must have data with a single offset, found {actual}", actual=actual)
+                layer, "must have data with a single offset, found {actual}", actual=actual
             )
         return self._known.get(name, NO_STEPS)
 
@@ -209,7 +201,7 @@ def _factor(node: OnnxNode) -> float:
     """The attribute scale, with sqrt_mode its square."""
     scale = _number(node, "scale")
     if not scale > 0 or not np.isfinite(scale):
-        raise no_form(node, Text("must have a positive scale, found {scale}", scale=f"{scale:g}"))
+        raise no_form(node, "must have a positive scale, found {scale}", scale=f"{scale:g}")
     return scale * scale if flag(node, "sqrt_mode") else scale
 
 
@@ -217,8 +209,7 @@ def _zero_point(node: OnnxNode) -> int:
     offset = _number(node, "offset")
     if not offset.is_integer() or int(offset) not in _INT8:
         raise no_form(
-            node,
-            Text("must have a whole offset from -128 to 127, found {offset}", offset=f"{offset:g}"),
+            node, "must have a whole offset from -128 to 127, found {offset}", offset=f"{offset:g}"
         )
     return int(offset)
 
@@ -227,13 +218,13 @@ def _number(node: OnnxNode, name: str) -> float:
     """An attribute that must be there."""
     number = node.plain_attributes.get(name)
     if not isinstance(number, int | float):
-        raise no_form(node, Text("needs the attribute {name}", name=name))
+        raise no_form(node, "needs the attribute {name}", name=name)
     return float(number)
 
 
 def _constant(node: OnnxNode, const: ConstData | None) -> NDArray[Any]:
     if const is None:
-        raise no_form(node, Text("must have constant factors, found computed ones"))
+        raise no_form(node, "must have constant factors, found computed ones")
     return const.numpy().reshape(-1)
 
 
@@ -242,5 +233,5 @@ def _positive(node: OnnxNode, scale: NDArray[np.float64]) -> NDArray[np.float64]
     wrong = scale[~((scale > 0) & np.isfinite(scale))]
     if wrong.size or not scale.size:
         actual = f"{wrong.flat[0]:g}" if wrong.size else Text("none")
-        raise no_form(node, Text("must have positive factors, found {actual}", actual=actual))
+        raise no_form(node, "must have positive factors, found {actual}", actual=actual)
     return scale

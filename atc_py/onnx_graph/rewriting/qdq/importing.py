@@ -14,17 +14,9 @@ from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.nodes import nodes_within
 from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
-from atc_py.onnx_graph.rewriting.qdq.layers import (
-    rewrite_convolution,
-    rewrite_gemm,
-    rewrite_pool,
-)
+from atc_py.onnx_graph.rewriting.qdq.layers import rewrite_convolution, rewrite_gemm, rewrite_pool
 from atc_py.onnx_graph.rewriting.qdq.movement import is_moving, move, nodes_before_codes, pool_codes
-from atc_py.onnx_graph.rewriting.qdq.parameters import (
-    BOTH_CONSTANT,
-    NoCounterpartError,
-    read_parameters,
-)
+from atc_py.onnx_graph.rewriting.qdq.parameters import NoCounterpartError, Reason, read_parameters
 from atc_py.onnx_graph.rewriting.qdq.products import is_sum, rewrite_product, rewrite_sum
 from atc_py.onnx_graph.rewriting.qdq.rows import write_rows_as_images
 from atc_py.onnx_graph.rewriting.qdq.tensors import KnownTensors
@@ -119,7 +111,7 @@ class _Import:
         try:
             rewrite(self._writer, self._tensors, node)
         except NoCounterpartError as error:
-            if error.reason is not BOTH_CONSTANT:
+            if error.reason is not Reason.BOTH_CONSTANT:
                 self._note(node, otherwise, error)
             if node.op_type in _HELD:
                 self._tensors.refused.update(node.output_names)

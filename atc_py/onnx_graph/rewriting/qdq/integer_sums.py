@@ -57,18 +57,13 @@ class Sums:
 
 
 class SumsReader:
-    """Finds the sums that nodes dequantize or requantize.
-
-    Attributes:
-        found: sums by the name of the value that is dequantized.
-        absorbed: nodes that are in one of them, and that nothing else needs.
-    """
+    """Finds the sums that nodes dequantize or requantize."""
 
     def __init__(self, graph: OnnxGraph, known: Mapping[str, ConstData]) -> None:
         self._graph = graph
         self._known = known
-        self.found: dict[str, Sums] = {}
-        self.absorbed: set[OnnxNode] = set()
+        self.found: dict[str, Sums] = {}  # by the name of the value that is dequantized
+        self.absorbed: set[OnnxNode] = set()  # nodes in one of these, that nothing else needs
         self._outputs = frozenset(graph.outputs)
         self._looked: set[str] = set()
         for node in graph.nodes:

@@ -14,19 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.graph import OnnxNode
-from atc_py.onnx_graph.rewriting.qdq.parameters import (
-    BOTH_CONSTANT,
-    COMPUTED_WEIGHTS,
-    DATA_NOT_QUANTIZED,
-    DATA_PER_CHANNEL,
-    ODD_BIAS,
-    ODD_GROUPS,
-    VOLUME_OFFSET,
-    VOLUMES,
-    WEIGHTS_NOT_QUANTIZED,
-    NoCounterpartError,
-    number_of,
-)
+from atc_py.onnx_graph.rewriting.qdq.parameters import NoCounterpartError, Reason, number_of
 from atc_py.onnx_graph.rewriting.qdq.tensors import Codes, KnownTensors
 from atc_py.onnx_graph.rewriting.qdq.weights import (
     Weights,
@@ -54,7 +42,11 @@ def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: OnnxNode) -
     axis = 1 if transposed else 0
     codes = weight_codes(writer, tensors, node)
     if len(codes.stored.const.shape if codes.stored.const else ()) == _VOLUME:
-        _check_volume(node, data)
+        # CANN's quantizer leaves these in floats, or writes them with other data.
+        if not is_integer_volume(node):
+            raise NoCounterpartError(Reason.VOLUMES)
+        if data.parameters.offset:
+            raise NoCounterpartError(Reason.VOLUME_OFFSET)
     weights = prepared(writer, codes, axis)
     layer = QuantizedLayer(writer, tensors, data, weights, groups=_own_groups(node, weights))
     bias = layer.bias(_input_name(node, _BIAS_AT), folded=layer.is_folded)
@@ -85,7 +77,7 @@ def rewrite_gemm(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
     axis = 0 if node.integer("transB") else 1
     codes = weight_codes(writer, tensors, node)
     if len(codes.stored.const.shape if codes.stored.const else ()) != _MATRIX:
-        raise NoCounterpartError(COMPUTED_WEIGHTS)
+        raise NoCounterpartError(Reason.COMPUTED_WEIGHTS)
     weights = prepared(writer, codes, axis)
     layer = QuantizedLayer(writer, tensors, data, weights, alpha)
     words = layer.words()
@@ -187,7 +179,7 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
         codes, const = self.tensors.codes.get(name), self.writer.graph.consts.get(name)
         const = const if codes is None else codes.stored.const
         if const is not None and element_count(const.shape) not in {1, self.channels}:
-            raise NoCounterpartError(ODD_BIAS)
+            raise NoCounterpartError(Reason.ODD_BIAS)
         given = integers(self.tensors, name, self.scale) if beta == 1.0 else None
         if given is not None:
             return given
@@ -198,14 +190,6 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
         return rounded.astype(np.int64)
 
 
-def _check_volume(node: OnnxNode, data: Codes) -> None:
-    """Refuse 3-D convolutions that CANN's quantizer leaves in floats, or writes with other data."""
-    if not is_integer_volume(node):
-        raise NoCounterpartError(VOLUMES)
-    if data.parameters.offset:
-        raise NoCounterpartError(VOLUME_OFFSET)
-
-
 def is_integer_volume(node: OnnxNode) -> bool:
     return node.op_type == "Conv" and (*node.integers("dilations"), 1)[0] == 1
 
@@ -214,7 +198,7 @@ def _own_groups(node: OnnxNode, weights: Weights) -> int:
     """The number of groups of a transposed convolution; 1 for other layers."""
     groups = node.integer("group", 1) if node.op_type == "ConvTranspose" else 1
     if groups < 1 or weights.shape[0] % groups:
-        raise NoCounterpartError(ODD_GROUPS)
+        raise NoCounterpartError(Reason.ODD_GROUPS)
     return groups
 
 
@@ -222,11 +206,11 @@ def data_of(tensors: KnownTensors, node: OnnxNode) -> Codes:
     """The data of a layer as codes; they must be quantized as a whole."""
     codes = tensors.codes.get(node.input_names[0])
     if codes is None or codes.parameters.kind is not DType.INT8:
-        raise tensors.not_codes(node.input_names[0], DATA_NOT_QUANTIZED)
+        raise tensors.not_codes(node.input_names[0], Reason.DATA_NOT_QUANTIZED)
     if codes.stored.const is not None:
-        raise NoCounterpartError(BOTH_CONSTANT)
+        raise NoCounterpartError(Reason.BOTH_CONSTANT)
     if codes.parameters.axis is not None:
-        raise NoCounterpartError(DATA_PER_CHANNEL)
+        raise NoCounterpartError(Reason.DATA_PER_CHANNEL)
     return codes
 
 
@@ -236,9 +220,11 @@ def weight_codes(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> Codes
     codes = tensors.codes.get(name)
     if codes is None:
         is_known = name in writer.graph.consts
-        raise tensors.not_codes(name, WEIGHTS_NOT_QUANTIZED if is_known else COMPUTED_WEIGHTS)
+        raise tensors.not_codes(
+            name, Reason.WEIGHTS_NOT_QUANTIZED if is_known else Reason.COMPUTED_WEIGHTS
+        )
     if codes.stored.const is None or codes.parameters.kind is not DType.INT8:
-        raise NoCounterpartError(COMPUTED_WEIGHTS)
+        raise NoCounterpartError(Reason.COMPUTED_WEIGHTS)
     return codes
 
 

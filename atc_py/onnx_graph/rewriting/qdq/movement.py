@@ -12,6 +12,7 @@ from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.rewriting.qdq.parameters import Parameters, recoding, widening
 from atc_py.onnx_graph.rewriting.qdq.tensors import Codes, KnownTensors, Stored
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 
 MOVING = frozenset(
@@ -57,10 +58,7 @@ def nodes_before_codes(graph: OnnxGraph) -> set[OnnxNode]:
 
 
 def move(writer: Writer, tensors: KnownTensors, node: OnnxNode, *, before_codes: bool) -> bool:
-    """Write a moving node on codes; False where it is not on codes.
-
-    `before_codes` is true if a later node needs codes.
-    """
+    """Write a node on codes, where one later needs them (`before_codes`); False where it is not."""
     data = _data(node)
     stored = [held for name in data if (held := tensors.stored(name)) is not None]
     if data and len(stored) == len(data):
@@ -174,7 +172,7 @@ def _moved_axis(node: OnnxNode, parameters: Parameters, moved: ConstData) -> Par
     rank = len(moved.shape)
     perm = node.plain_attributes.get("perm", tuple(range(rank))[::-1])
     order = [int(axis) for axis in perm] if isinstance(perm, tuple) else []
-    return parameters.moved(order.index(parameters.axis % rank))
+    return replace(parameters, axis=order.index(parameters.axis % rank))
 
 
 def _common_offset(stored: Iterable[Stored]) -> int | None:

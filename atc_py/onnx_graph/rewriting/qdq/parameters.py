@@ -45,10 +45,6 @@ class Parameters(msgspec.Struct, frozen=True, eq=False):
             return self
         return replace(self, zero=self.zero - MIDDLE, kind=DType.INT8)
 
-    def moved(self, axis: int) -> Parameters:
-        """The same with the channels along another axis."""
-        return replace(self, axis=axis)
-
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for equal parameters."""
@@ -66,11 +62,7 @@ class Parameters(msgspec.Struct, frozen=True, eq=False):
 
     def along(self, values: NDArray[Any], rank: int) -> NDArray[Any]:
         """`values`, one per channel or a scalar, shaped to broadcast over `rank` axes."""
-        if self.axis is None:
-            return values
-        shape = [1] * rank
-        shape[self.axis] = values.size
-        return values.reshape(shape)
+        return values if self.axis is None else broadcast_along(values, self.axis, rank)
 
     def quantized(self, real: NDArray[Any]) -> NDArray[Any]:
         """Codes of real numbers, as QuantizeLinear has them: ties go to the even number."""
@@ -97,10 +89,17 @@ class Parameters(msgspec.Struct, frozen=True, eq=False):
         return shape[self.axis] in {None, self.scale.size}
 
 
+def broadcast_along(values: NDArray[Any], axis: int, rank: int) -> NDArray[Any]:
+    """`values`, one per channel or a scalar, shaped to broadcast over `rank` axes."""
+    shape = [1] * rank
+    shape[axis] = values.size
+    return values.reshape(shape) if values.ndim else values
+
+
 def read_parameters(graph: OnnxGraph, node: OnnxNode) -> Parameters:
     """The parameters of a QuantizeLinear or DequantizeLinear."""
     if node.integer("block_size"):
-        raise NoCounterpartError(IN_BLOCKS)
+        raise NoCounterpartError(Reason.IN_BLOCKS)
     scale, zero = _constant(graph, node, _SCALE), _constant(graph, node, _ZERO)
     if scale is None:
         raise other_scale("absent")
@@ -141,7 +140,7 @@ def _constant(graph: OnnxGraph, node: OnnxNode, position: int) -> NDArray[Any] |
     if foreign is not None:
         raise NoCounterpartError(other_kind(element_name(foreign.element)))
     if const is None:
-        raise NoCounterpartError(COMPUTED_PARAMETERS)
+        raise NoCounterpartError(Reason.COMPUTED_PARAMETERS)
     return const.numpy()
 
 
@@ -164,7 +163,7 @@ def _kind(graph: OnnxGraph, node: OnnxNode, zero: NDArray[Any] | None) -> DType:
     if odd:
         raise NoCounterpartError(other_kind(odd[0]))
     if len(kinds) != 1:
-        raise NoCounterpartError(UNKNOWN_KIND)
+        raise NoCounterpartError(Reason.UNKNOWN_KIND)
     return next(kind for kind in allowed if kind in kinds)
 
 
@@ -236,45 +235,43 @@ def _factor_attributes(factor: float) -> dict[str, Any] | None:
 
 
 class NoCounterpartError(Exception):
-    """A node has no integer form.
-
-    Attributes:
-        reason: why, in a sentence without full stop.
-        help: what to do, if not the usual thing.
-    """
+    """A node has no integer form."""
 
     def __init__(self, reason: Text, help_: Text | None = None) -> None:
         super().__init__(reason.en)
-        self.reason = reason
-        self.help = help_
+        self.reason = reason  # a sentence without full stop
+        self.help = help_  # None for the usual thing
 
 
-NOT_REWRITTEN = Text("it reads a DequantizeLinear that cannot be rewritten")
-NO_WORD = Text("it has several zero points, and no AscendDequant follows that could carry them")
-IN_BLOCKS = Text("it quantizes in blocks")
-COMPUTED_PARAMETERS = Text("its scale or zero point is computed at run time")
-UNKNOWN_KIND = Text("the dtype of its data is not known")
-DATA_NOT_QUANTIZED = Text("its data is not quantized")
-DATA_PER_CHANNEL = Text("its data is quantized per channel")
-WEIGHTS_NOT_QUANTIZED = Text("its weights are not quantized")
-COMPUTED_WEIGHTS = Text("its weights are computed at run time")
-COMPUTED_BIAS = Text("its bias is computed at run time")
-SUMS_NOT_CONSTANT = Text("it reads int32 that is computed at run time")
-BOTH_CONSTANT = Text("it is computed when the model is converted")
-VOLUMES = Text("it is a 3-D convolution that is transposed or dilated along its depth")
-VOLUME_OFFSET = Text("it is a 3-D convolution, and the zero point of its data is not 0")
-VECTOR = Text("one of its operands is a vector, and their zero points are not 0")
-ODD_WEIGHTS = Text("its weights have too few axes")
-ODD_GROUPS = Text("its groups do not divide its channels")
-ODD_BIAS = Text("its bias does not fit its channels")
-OPERAND_NOT_QUANTIZED = Text("one of its operands is not quantized as a whole")
-OPEN_LENGTH = Text("its zero points are summed up over a dim that is open")
-UNKNOWN_RANK = Text("it is not known how many axes its operands have")
-OPEN_RESULT = Text(
-    "its weights have a scale per channel, and more than one dim of its result is open"
-)
-EMPTY_RESULT = Text("its result has no elements")
-STACKED_WEIGHTS = Text("its weights have a scale per channel and are not a matrix")
+class Reason:
+    """Reasons for which a node has no integer form, but for those made of parts."""
+
+    NOT_REWRITTEN = Text("it reads a DequantizeLinear that cannot be rewritten")
+    NO_WORD = Text("it has several zero points, and no AscendDequant follows that could carry them")
+    IN_BLOCKS = Text("it quantizes in blocks")
+    COMPUTED_PARAMETERS = Text("its scale or zero point is computed at run time")
+    UNKNOWN_KIND = Text("the dtype of its data is not known")
+    DATA_NOT_QUANTIZED = Text("its data is not quantized")
+    DATA_PER_CHANNEL = Text("its data is quantized per channel")
+    WEIGHTS_NOT_QUANTIZED = Text("its weights are not quantized")
+    COMPUTED_WEIGHTS = Text("its weights are computed at run time")
+    COMPUTED_BIAS = Text("its bias is computed at run time")
+    SUMS_NOT_CONSTANT = Text("it reads int32 that is computed at run time")
+    BOTH_CONSTANT = Text("it is computed when the model is converted")
+    VOLUMES = Text("it is a 3-D convolution that is transposed or dilated along its depth")
+    VOLUME_OFFSET = Text("it is a 3-D convolution, and the zero point of its data is not 0")
+    VECTOR = Text("one of its operands is a vector, and their zero points are not 0")
+    ODD_WEIGHTS = Text("its weights have too few axes")
+    ODD_GROUPS = Text("its groups do not divide its channels")
+    ODD_BIAS = Text("its bias does not fit its channels")
+    OPERAND_NOT_QUANTIZED = Text("one of its operands is not quantized as a whole")
+    OPEN_LENGTH = Text("its zero points are summed up over a dim that is open")
+    UNKNOWN_RANK = Text("it is not known how many axes its operands have")
+    OPEN_RESULT = Text(
+        "its weights have a scale per channel, and more than one dim of its result is open"
+    )
+    EMPTY_RESULT = Text("its result has no elements")
+    STACKED_WEIGHTS = Text("its weights have a scale per channel and are not a matrix")
 
 
 def other_kind(kind: DType | str) -> Text:

@@ -21,23 +21,7 @@ from numpy.typing import NDArray
 from atc_py.onnx_graph.graph import Dims, OnnxNode
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, known_type
 from atc_py.onnx_graph.rewriting.qdq.layers import QuantizedLayer, bias_name, dequant, looks_around
-from atc_py.onnx_graph.rewriting.qdq.parameters import (
-    BOTH_CONSTANT,
-    COMPUTED_PARAMETERS,
-    COMPUTED_WEIGHTS,
-    DATA_PER_CHANNEL,
-    EMPTY_RESULT,
-    NO_WORD,
-    OPEN_LENGTH,
-    OPEN_RESULT,
-    OPERAND_NOT_QUANTIZED,
-    STACKED_WEIGHTS,
-    UNKNOWN_KIND,
-    UNKNOWN_RANK,
-    VECTOR,
-    NoCounterpartError,
-    Parameters,
-)
+from atc_py.onnx_graph.rewriting.qdq.parameters import NoCounterpartError, Parameters, Reason
 from atc_py.onnx_graph.rewriting.qdq.tensors import Codes, KnownTensors
 from atc_py.onnx_graph.rewriting.qdq.weights import Weights, prepared, scale_words, within_int32
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
@@ -66,13 +50,13 @@ def rewrite_product(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> No
     for name in node.input_names[:2]:
         codes = tensors.codes.get(name)
         if codes is None or codes.parameters.kind is not DType.INT8:
-            raise tensors.not_codes(name, OPERAND_NOT_QUANTIZED)
+            raise tensors.not_codes(name, Reason.OPERAND_NOT_QUANTIZED)
         operands.append(codes)
     left, right = operands
     if left.stored.const is not None and right.stored.const is not None:
-        raise NoCounterpartError(BOTH_CONSTANT)
+        raise NoCounterpartError(Reason.BOTH_CONSTANT)
     if left.parameters.axis is not None:
-        raise NoCounterpartError(DATA_PER_CHANNEL)
+        raise NoCounterpartError(Reason.DATA_PER_CHANNEL)
     if left.stored.const is None:
         a = computed_operand(writer, node.input_names[0], left)
     else:
@@ -137,13 +121,13 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         """The product with all rows of the left operand stacked in one matrix."""
         weights = self.b.weights
         if weights is None or len(weights.shape) != _MATRIX:
-            raise NoCounterpartError(STACKED_WEIGHTS)
+            raise NoCounterpartError(Reason.STACKED_WEIGHTS)
         if result is None:
-            raise NoCounterpartError(UNKNOWN_RANK)
+            raise NoCounterpartError(Reason.UNKNOWN_RANK)
         if 0 in result:
-            raise NoCounterpartError(EMPTY_RESULT)
+            raise NoCounterpartError(Reason.EMPTY_RESULT)
         if list(result).count(None) > 1:
-            raise NoCounterpartError(OPEN_RESULT)
+            raise NoCounterpartError(Reason.OPEN_RESULT)
         shape = self.writer.const(f"{self.a.name}/rows", np.array([-1, weights.shape[0]]))
         name = self.writer.fresh(f"{self.a.name}/matrix")
         self.writer.op(self.node, "Reshape", [self.a.name, shape], name)
@@ -173,12 +157,12 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         """The dim that the product sums over; operands are matrices or stacks of them."""
         a, b = self.a.dims, self.b.dims
         if a is None or b is None:
-            raise NoCounterpartError(UNKNOWN_RANK)
+            raise NoCounterpartError(Reason.UNKNOWN_RANK)
         if min(len(a), len(b)) < _MATRIX:
-            raise NoCounterpartError(VECTOR)
+            raise NoCounterpartError(Reason.VECTOR)
         depth = a[-1] if a[-1] is not None else b[-2]
         if depth is None:
-            raise NoCounterpartError(OPEN_LENGTH)
+            raise NoCounterpartError(Reason.OPEN_LENGTH)
         return depth
 
 
@@ -189,7 +173,7 @@ def _right_operand(writer: Writer, node: OnnxNode, codes: Codes) -> ProductOpera
         zero = np.zeros((), np.int64)
         return ProductOperand(weights.name, weights.shape, zero, weights)
     if codes.parameters.axis is not None:
-        raise NoCounterpartError(DATA_PER_CHANNEL)
+        raise NoCounterpartError(Reason.DATA_PER_CHANNEL)
     return computed_operand(writer, node.input_names[1], codes)
 
 
@@ -229,9 +213,9 @@ def rewrite_sum(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
     left = _sum_codes(writer, tensors, node, 0, axis=0)
     right = _sum_codes(writer, tensors, node, 1, axis=-1 if is_product else 0)
     if left.parameters.axis is not None:
-        raise NoCounterpartError(NO_WORD)
+        raise NoCounterpartError(Reason.NO_WORD)
     if left.stored.const is not None and right.stored.const is not None:
-        raise NoCounterpartError(BOTH_CONSTANT)
+        raise NoCounterpartError(Reason.BOTH_CONSTANT)
     if is_product:
         operands = [
             computed_operand(writer, name, codes)
@@ -248,12 +232,12 @@ def _rewrite_convolution(
     writer: Writer, tensors: KnownTensors, node: OnnxNode, data: Codes, filters: Codes
 ) -> None:
     if data.stored.const is not None:
-        raise NoCounterpartError(BOTH_CONSTANT)
+        raise NoCounterpartError(Reason.BOTH_CONSTANT)
     if filters.stored.const is None:
-        raise NoCounterpartError(COMPUTED_WEIGHTS)
+        raise NoCounterpartError(Reason.COMPUTED_WEIGHTS)
     weights = prepared(writer, filters, 0)
     if weights.offset.any():
-        raise NoCounterpartError(NO_WORD)
+        raise NoCounterpartError(Reason.NO_WORD)
     bias = QuantizedLayer(writer, tensors, data, weights).bias("", folded=True)
     name = tensors.zero_adjusted(data) if looks_around(node) else data.stored.name
     y = node.output_names[0]
@@ -271,7 +255,7 @@ def _sum_codes(
     known = known_type(graph, x)
     kind = dtype_of_element(known.element) if known is not None else None
     if kind not in {DType.INT8, DType.UINT8}:
-        raise NoCounterpartError(UNKNOWN_KIND)
+        raise NoCounterpartError(Reason.UNKNOWN_KIND)
     parameters = Parameters(
         scale=np.ones(zero.shape, np.float32),
         zero=zero,
@@ -280,7 +264,7 @@ def _sum_codes(
         real=DType.FLOAT32,
     )
     if zero.ndim and (known is None or not parameters.fits(known.dims or ())):
-        raise NoCounterpartError(NO_WORD)
+        raise NoCounterpartError(Reason.NO_WORD)
     return Codes(tensors.held(node, x, parameters), parameters.signed, node)
 
 
@@ -291,8 +275,8 @@ def _zero_point(writer: Writer, node: OnnxNode, position: int, axis: int) -> NDA
         return np.zeros((), np.int64)
     const = writer.graph.consts.get(name)
     if const is None:
-        raise NoCounterpartError(COMPUTED_PARAMETERS)
+        raise NoCounterpartError(Reason.COMPUTED_PARAMETERS)
     zero = const.numpy().astype(np.int64)
     if zero.ndim > 1 and zero.size not in {1, zero.shape[axis]}:
-        raise NoCounterpartError(NO_WORD)
+        raise NoCounterpartError(Reason.NO_WORD)
     return zero.reshape(() if zero.size == 1 else -1)

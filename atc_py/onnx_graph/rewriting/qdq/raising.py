@@ -5,13 +5,13 @@ where ONNX's definitions of all its operators agree but for the dtypes that they
 and attributes that came later and may be left out.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from onnx import defs
 
-from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.nodes import inner_nodes, subgraphs
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, schema_at
+from atc_py.onnx_graph.reading.nodes import all_inner_nodes, subgraphs
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.typing.rules.quantized import is_ascend
 
@@ -67,7 +67,7 @@ def means_the_same(node: OnnxNode, opset: int) -> bool:
     """True if a node is one of `opset`, too, and computes the same there; none with a graph is."""
     if node.domain:
         return True
-    old, new = (_definition(node.op_type, version) for version in (node.opset, opset))
+    old, new = (schema_at(node.op_type, version) for version in (node.opset, opset))
     if old is None or new is None or new.deprecated or any(subgraphs(node.proto)):
         return False
     stated = {attribute.name for attribute in node.proto.attribute}
@@ -85,7 +85,7 @@ def takes_element(node: OnnxNode, graph: OnnxGraph, names: Collection[str], elem
     """
     if node.domain:
         return True
-    schema = _definition(node.op_type, graph.opsets.get("", 0))
+    schema = schema_at(node.op_type, graph.opsets.get("", 0))
     if schema is None or schema.deprecated:
         return False
     last = len(schema.inputs) - 1
@@ -96,16 +96,8 @@ def takes_element(node: OnnxNode, graph: OnnxGraph, names: Collection[str], elem
     )
 
 
-def all_inner_nodes(node: OnnxNode, opsets: Mapping[str, int]) -> Iterator[OnnxNode]:
-    """Yield the nodes of a node's subgraphs, and of theirs."""
-    for graph in subgraphs(node.proto):
-        for inner in inner_nodes(graph, node, opsets):
-            yield inner
-            yield from all_inner_nodes(inner, opsets)
-
-
 def _is_changed(op_type: str, own: int, opset: int) -> bool:
-    old, new = (_definition(op_type, version) for version in (own, opset))
+    old, new = (schema_at(op_type, version) for version in (own, opset))
     if old is None or op_type in _PAIR:
         return False
     if new is None or new.deprecated:
@@ -113,13 +105,6 @@ def _is_changed(op_type: str, own: int, opset: int) -> bool:
     if old.since_version == new.since_version:
         return False
     return op_type in _MEAN_OTHERWISE or not _extends(new, old)
-
-
-def _definition(op_type: str, opset: int) -> defs.OpSchema | None:
-    try:
-        return defs.get_schema(op_type, opset, "")
-    except defs.SchemaError:
-        return None
 
 
 def _extends(new: defs.OpSchema, old: defs.OpSchema) -> bool:

@@ -17,9 +17,9 @@ from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.attributes import INTEGER_POOLS
 from atc_py.onnx_graph.rewriting.qdq.ascend import CodeSteps, Steps, SumFactors, no_form
 from atc_py.onnx_graph.rewriting.qdq.integer_sums import Sums
+from atc_py.onnx_graph.rewriting.qdq.parameters import broadcast_along
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.options.compile_options import QuantBias
-from atc_py.text import Text
 
 Integers = NDArray[np.int64]
 
@@ -62,12 +62,12 @@ class RealLayers:
         layer, (data, name) = sums.layer, sums.layer.input_names[:2]
         const = self.known.get(name)
         if const is None:
-            raise no_form(layer, Text("must have constant weights, found computed ones"))
+            raise no_form(layer, "must have constant weights, found computed ones")
         codes = const.numpy().astype(np.int64)
         const.release()
         axis, factors = _channels(layer, codes.shape, factors)
         steps = self.steps.of(layer, data)
-        apart = codes - _broadcast_along(factors.offset_w, axis, codes.ndim)
+        apart = codes - broadcast_along(factors.offset_w, axis, codes.ndim)
         folded = 0 if self._is_unfolded else steps.zero
         bias = self._bias(layer, folded * _sums_of_weights(layer, apart))
         scale = _quotient(factors.scale, steps.scale)
@@ -90,8 +90,11 @@ class RealLayers:
     def _write_pool(self, layer: OnnxNode, factors: SumFactors, output: str) -> None:
         """Write AveragePool of its data in steps of the factor, which is the data's own scale."""
         if factors.scale.size != 1 or factors.offset_w.any():
-            what = Text("on int8 must have one factor without offset_w, found {n} factors")
-            raise no_form(layer, what.with_values(n=factors.scale.size))
+            raise no_form(
+                layer,
+                "on int8 must have one factor without offset_w, found {n} factors",
+                n=factors.scale.size,
+            )
         pad = self._border(layer)
         data = layer.input_names[0] if pad is None else pad.input_names[0]
         steps = self.steps.of(layer, data)
@@ -134,7 +137,7 @@ class RealLayers:
                 rest = rest + extra * a.sum(axis=-1, keepdims=True)
             rest = rest - _depth(sums, a, b) * left * right
         if a is not None and factors.scale.size > 1:
-            raise no_form(layer, Text("must have one factor where its left operand is constant"))
+            raise no_form(layer, "must have one factor where its left operand is constant")
         data = 0 if a is None else 1
         zeros = [left, right]
         scale = _quotient(factors.scale, steps[data].scale)
@@ -167,9 +170,7 @@ class RealLayers:
         numbers = scale.astype(np.float32)
         zero = np.broadcast_to(operand.zero.reshape(-1), numbers.shape)
         if zero.size and not (_INT8.min <= zero.min() and zero.max() <= _INT8.max):
-            raise no_form(
-                layer, Text("must have zero points within int8, found {max}", max=zero.max())
-            )
+            raise no_form(layer, "must have zero points within int8, found {max}", max=zero.max())
         key = (operand.name, numbers.tobytes(), zero.tobytes(), operand.axis)
         if key not in self._real:
             inputs = [operand.name, channel_scale(self.writer, operand.name, numbers)]
@@ -189,7 +190,7 @@ class RealLayers:
         const = self.known.get(name)
         if name and const is None:
             if more.any():
-                raise no_form(layer, Text("must have a constant bias, found a computed one"))
+                raise no_form(layer, "must have a constant bias, found a computed one")
             return name
         if const is not None:
             more = const.numpy().astype(np.int64) + more
@@ -201,9 +202,7 @@ class RealLayers:
         """Integers of a layer's sums, dequantized; channels are `position` from the end."""
         wrong = added[(added < _INT32.min) | (added > _INT32.max)]
         if wrong.size:
-            raise no_form(
-                layer, Text("must have a bias within int32, found {flat}", flat=wrong.flat[0])
-            )
+            raise no_form(layer, "must have a bias within int32, found {flat}", flat=wrong.flat[0])
         if scale.size > 1:
             added = added.reshape((1,) * (-position - added.ndim) + added.shape)
             shape: list[int] = list(added.shape)
@@ -232,27 +231,23 @@ def _channels(
     if odd:
         raise no_form(
             layer,
-            Text(
-                "on int8 must have the {odd} 1, found {attributes}",
-                odd=odd[0],
-                attributes=layer.plain_attributes[odd[0]],
-            ),
+            "on int8 must have the {odd} 1, found {attributes}",
+            odd=odd[0],
+            attributes=layer.plain_attributes[odd[0]],
         )
     count, channels = factors.scale.size, shape[axis]
     groups = layer.integer("group", 1) if layer.op_type == "ConvTranspose" else 1
     if groups > 1 and count == channels * groups:
         rows = factors.scale.reshape(groups, -1), factors.offset_w.reshape(groups, -1)
         if any((row != row[0]).any() for row in rows):
-            raise no_form(layer, Text("in groups must have the same factors in each of them"))
+            raise no_form(layer, "in groups must have the same factors in each of them")
         return axis, SumFactors(rows[0][0], rows[1][0])
     if count not in {1, channels}:
         raise no_form(
             layer,
-            Text(
-                "of {channels} channels must have 1 factor or {channels}, not {count}",
-                channels=channels,
-                count=count,
-            ),
+            "of {channels} channels must have 1 factor or {channels}, not {count}",
+            channels=channels,
+            count=count,
         )
     return axis, factors
 
@@ -302,8 +297,3 @@ def _known_step(scale: NDArray[np.float64], known: np.float32) -> NDArray[np.flo
     if scale.size == 1 and abs(scale[0] / np.float64(known) - 1) < 2**-22:
         return np.array([known], np.float64)
     return scale
-
-
-def _broadcast_along(values: Integers, axis: int, rank: int) -> Integers:
-    """`values`, one or one per channel, shaped to broadcast."""
-    return values.reshape([-1 if at == axis else 1 for at in range(rank)])

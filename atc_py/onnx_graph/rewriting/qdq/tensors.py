@@ -17,12 +17,10 @@ from atc_py.ir import ConstData, DeferredConst
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.rewriting.qdq.parameters import (
-    DATA_PER_CHANNEL,
     MIDDLE,
-    NOT_REWRITTEN,
-    SUMS_NOT_CONSTANT,
     NoCounterpartError,
     Parameters,
+    Reason,
     dequantizing,
     other_scale,
     quantizing,
@@ -55,16 +53,11 @@ class Codes(msgspec.Struct, frozen=True, eq=False):
 
 
 class KnownTensors:
-    """Knowledge of the tensors while the graph is rewritten.
-
-    Attributes:
-        codes: real tensors by their names in the file, as codes.
-        refused: names of the results of quantizing or dequantizing nodes that stay as they are.
-    """
+    """Knowledge of the tensors while the graph is rewritten."""
 
     def __init__(self, writer: Writer) -> None:
-        self.codes: dict[str, Codes] = {}
-        self.refused: set[str] = set()
+        self.codes: dict[str, Codes] = {}  # of real tensors, by their names in the file
+        self.refused: set[str] = set()  # results of nodes that stay as they are
         self._stored: dict[str, tuple[Stored, OnnxNode]] = {}
         self._writer = writer
         self._graph: OnnxGraph = writer.graph
@@ -91,7 +84,7 @@ class KnownTensors:
 
     def not_codes(self, name: str, otherwise: Text) -> NoCounterpartError:
         """The reason why an operand is not int8 codes: it cannot be rewritten, or `otherwise`."""
-        return NoCounterpartError(NOT_REWRITTEN if name in self.refused else otherwise)
+        return NoCounterpartError(Reason.NOT_REWRITTEN if name in self.refused else otherwise)
 
     # QuantizeLinear and DequantizeLinear --------------------------------------------------------
 
@@ -151,7 +144,7 @@ class KnownTensors:
         stored = self.stored(x)
         if x not in self._graph.consts and (stored is None or stored.const is None):
             if parameters.kind is DType.INT32:
-                raise NoCounterpartError(SUMS_NOT_CONSTANT)
+                raise NoCounterpartError(Reason.SUMS_NOT_CONSTANT)
             if parameters.axis is not None:
                 self._channels(x, parameters)
         self.codes[y] = Codes(self.held(node, x, parameters), parameters.signed, node)
@@ -266,7 +259,7 @@ class KnownTensors:
         known, rank, real = known_type(self._graph, x), 0, parameters.real.numpy
         if parameters.axis is not None:
             if known is None or known.dims is None:
-                raise NoCounterpartError(DATA_PER_CHANNEL)
+                raise NoCounterpartError(Reason.DATA_PER_CHANNEL)
             rank = len(known.dims)
         scale = parameters.along(parameters.scale, rank).astype(real)
         return scale, parameters.along(parameters.zero, rank).astype(real)

@@ -15,6 +15,7 @@ from atc_py.diag import BAD_NODE, NO_QDQ_FORM, AtcError, Place, Sink
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.attributes import ASCEND_OPERATORS
+from atc_py.onnx_graph.reading.nodes import all_inner_nodes
 from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
 from atc_py.onnx_graph.rewriting.qdq.ascend import (
     CodeSteps,
@@ -29,11 +30,7 @@ from atc_py.onnx_graph.rewriting.qdq.ascend import (
     requant_factors,
 )
 from atc_py.onnx_graph.rewriting.qdq.integer_sums import SumsReader
-from atc_py.onnx_graph.rewriting.qdq.raising import (
-    all_inner_nodes,
-    changed_operators,
-    move_to_inputs,
-)
+from atc_py.onnx_graph.rewriting.qdq.raising import changed_operators, move_to_inputs
 from atc_py.onnx_graph.rewriting.qdq.real_layers import RealLayers, channel_scale
 from atc_py.onnx_graph.rewriting.qdq.wider_numbers import element_of, write_wider
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
@@ -145,9 +142,7 @@ class _ToQdq:
         if any(
             inner.op_type in ASCEND_OPERATORS for inner in all_inner_nodes(node, self._graph.opsets)
         ):
-            raise no_form(
-                node, Text("has quantized nodes in its subgraphs, which stay as they are")
-            )
+            raise no_form(node, "has quantized nodes in its subgraphs, which stay as they are")
 
     def _codes_among(self, names: Iterable[str]) -> list[str]:
         """Those of `names` that are int8."""
@@ -171,7 +166,7 @@ class _ToQdq:
     def _anti_quant(self, node: OnnxNode) -> None:
         (x, y), steps = (node.input_names[0], node.output_names[0]), anti_quant_steps(node)
         if element_of(self._graph, x) not in {0, TensorProto.INT8}:
-            raise no_form(node, Text("must read int8"), Text("let it read codes"))
+            raise no_form(node, "must read int8", Text("let it read codes"))
         scale = channel_scale(self._writer, y, np.array([steps.scale]))
         zero = self._writer.const(f"{y}/zero", np.array(steps.zero, np.int8))
         self._finish(node, y, lambda name: self._writer.op(
@@ -197,8 +192,7 @@ class _ToQdq:
         dtype = node.integer("dtype")
         if dtype not in _RESULTS:
             raise no_form(
-                node,
-                Text("must have the dtype 0 (float32) or 1 (float16), found {dtype}", dtype=dtype),
+                node, "must have the dtype 0 (float32) or 1 (float16), found {dtype}", dtype=dtype
             )
         if dtype:
             following.append(("Cast", {"to": TensorProto.FLOAT16}))
@@ -224,9 +218,7 @@ class _ToQdq:
         """Write DequantizeLinear of int32 that is not, or not only, the sums of one layer."""
         x, count, axes = node.input_names[0], factors.scale.size, {}
         if factors.offset_w.any():
-            raise no_form(
-                node, Text("must come after a layer, since its factor words have offset_w")
-            )
+            raise no_form(node, "must come after a layer, since its factor words have offset_w")
         if count > 1:
             known = known_type(self._graph, x)
             shape = known.dims if known is not None and known.dims is not None else ()
@@ -234,9 +226,8 @@ class _ToQdq:
             if axis is None:
                 raise no_form(
                     node,
-                    Text(
-                        "must have 1 factor where channels are not known, not {count}", count=count
-                    ),
+                    "must have 1 factor where channels are not known, not {count}",
+                    count=count,
                 )
             axes["axis"] = axis
         scale = channel_scale(self._writer, output, factors.scale.astype(np.float32))
@@ -247,12 +238,10 @@ class _ToQdq:
         op_type = _INTEGER_OPERATORS.get(node.op_type)
         if op_type is None or len(node.input_names) > len(("data", "weights")):
             help_ = Text("let AscendDequant be the only reader of the sums of this layer")
-            raise no_form(node, Text("on int8 must be dequantized directly after it"), help_)
+            raise no_form(node, "on int8 must be dequantized directly after it", help_)
         zero, inputs = self._steps.of(node, node.input_names[0]).zero, list(node.input_names)
         if node.op_type == "Conv" and zero:
-            raise no_form(
-                node, Text("on int8 with an offset must be dequantized directly after it")
-            )
+            raise no_form(node, "on int8 with an offset must be dequantized directly after it")
         # The compiler folds the offset of the data into unfolded biases of such layers.
         unfolded = self._graph.quant_bias is QuantBias.UNFOLDED
         corrected = (
@@ -270,7 +259,7 @@ class _ToQdq:
     def _refuse(self, node: OnnxNode) -> None:
         """Refuse the forms of int16."""
         help_ = Text("quantize with int8 results; ONNX has no such sums of int16")
-        raise no_form(node, Text("works on int16, which has no such form"), help_)
+        raise no_form(node, "works on int16, which has no such form", help_)
 
 
 def import_qdq_opset(graph: OnnxGraph) -> None:

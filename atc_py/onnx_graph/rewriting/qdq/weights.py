@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.rewriting.qdq.parameters import (
-    COMPUTED_BIAS,
-    ODD_WEIGHTS,
     NoCounterpartError,
+    Reason,
+    broadcast_along,
     channels_elsewhere,
 )
 from atc_py.onnx_graph.rewriting.qdq.tensors import Codes, KnownTensors
@@ -46,7 +46,8 @@ class Weights(msgspec.Struct, frozen=True, eq=False):
 
     def sums(self, axes: tuple[int, ...], *, keepdims: bool = False) -> NDArray[np.int64]:
         """Sums of code - offset over some axes."""
-        minus = np.broadcast_to(_broadcast_along(self.offset, self.axis, self.shape), self.shape)
+        offset = broadcast_along(self.offset, self.axis, len(self.shape))
+        minus = np.broadcast_to(offset, self.shape)
         codes: NDArray[Any] = self.const.numpy()
         totals = (part.sum(axes, np.int64, keepdims=keepdims) for part in (codes, minus))
         total: NDArray[np.int64] = next(totals) - next(totals)
@@ -65,13 +66,13 @@ def prepared(writer: Writer, codes: Codes, axis: int) -> Weights:
         raise TypeError("weights are constant")
     shape = const.shape
     if len(shape) <= axis:
-        raise NoCounterpartError(ODD_WEIGHTS)
+        raise NoCounterpartError(Reason.ODD_WEIGHTS)
     if parameters.axis is not None and parameters.axis % len(shape) != axis:
         raise NoCounterpartError(channels_elsewhere(parameters.axis % len(shape), axis))
     zero = parameters.zero
     if not zero.any():
         return Weights(stored.name, const, parameters.scale, np.zeros_like(zero), axis)
-    minus = _broadcast_along(zero.astype(np.int16), axis, shape)
+    minus = broadcast_along(zero.astype(np.int16), axis, len(shape))
     apart = const.numpy().astype(np.int16) - minus
     fits = not apart.size or (apart.min() >= _INT8.min and apart.max() <= _INT8.max)
     if not fits:
@@ -118,7 +119,7 @@ def real_bias(tensors: KnownTensors, writer: Writer, name: str) -> NDArray[np.fl
         real: NDArray[np.float64] = (values - zero) * np.asarray(scale, np.float64)
         return real
     if const is None:
-        raise NoCounterpartError(COMPUTED_BIAS)
+        raise NoCounterpartError(Reason.COMPUTED_BIAS)
     return const.numpy().astype(np.float64)
 
 
@@ -145,10 +146,3 @@ def within_int32(name: Text, values: NDArray[Any]) -> NDArray[np.int32]:
         leaves = Text(" leaves int32: ")
         raise NoCounterpartError(name + leaves + actual)
     return values.astype(np.int32)
-
-
-def _broadcast_along(values: NDArray[Any], axis: int, shape: Shape) -> NDArray[Any]:
-    """`values`, one per channel or a scalar, shaped to broadcast."""
-    if not values.ndim:
-        return values
-    return values.reshape([-1 if at == axis else 1 for at in range(len(shape))])

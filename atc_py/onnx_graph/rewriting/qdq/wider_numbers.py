@@ -58,9 +58,12 @@ def write_wider(graph: OnnxGraph, results: set[str]) -> tuple[Diagnostic, ...]:
         elif node.op_type in _EXACT:
             _widen(graph, writer, node, element)
         else:
-            what = Text("works on {dtype}, which ONNX or onnxruntime does not support here")
-            help_ = Text("dequantize before it and quantize after it, or use a newer opset")
-            error = no_form(node, what.with_values(dtype=_name(element)), help_)
+            error = no_form(
+                node,
+                "works on {dtype}, which ONNX or onnxruntime does not support here",
+                Text("dequantize before it and quantize after it, or use a newer opset"),
+                dtype=_name(element),
+            )
             refused.extend(error.diagnostics)
     writer.finish()
     return tuple(refused)

@@ -14,16 +14,11 @@ from atc_py.tensor.dtypes import DType
 
 
 class Writer:
-    """Gathers the nodes of a graph in order, and adds constants to it.
-
-    Attributes:
-        graph: where constants go; its nodes are those of the file until `finish`.
-        nodes: what has been written.
-    """
+    """Gathers the nodes of a graph in order, and adds constants to it."""
 
     def __init__(self, graph: OnnxGraph) -> None:
-        self.graph = graph
-        self.nodes: list[OnnxNode] = []
+        self.graph = graph  # where constants go; its nodes are those of the file until `finish`
+        self.nodes: list[OnnxNode] = []  # what has been written
         self._taken = {*graph.inputs, *graph.consts, *graph.foreign, *graph.outputs}
         for node in graph.nodes:
             self._taken.update(node.reads, node.writes, inner_names(node.proto))

@@ -100,33 +100,25 @@ def _expand_to_any_rank(asked: Question) -> Withheld | None:
 
 
 @type_rule("Expand", before=True, when=lambda asked: not asked.alone)
-def _expand_to_negative_dims(asked: Question) -> Negative | None:
+@type_rule("MaxUnpool", before=True, when=lambda asked: asked.has(_OUTPUT_SHAPE))
+def _to_negative_dims(asked: Question) -> Negative | None:
     """Refuse a constant shape with negative dims, which inference passes over."""
-    extents = ints_of(asked.const(1)) or ()
+    position = 1 if asked.node.op_type == "Expand" else _OUTPUT_SHAPE
+    extents = ints_of(asked.const(position)) or ()
     return Negative(extents) if min(extents, default=0) < 0 else None
-
-
-@type_rule("Expand")
-def _expand(asked: Question) -> Refinement | None:
-    """As many axes as the shape has numbers, or the data has if it has more."""
-    count, rank = asked.length(1), _rank(asked)
-    return None if count is None or rank is None else _refined(asked, _open(max(count, rank)))
 
 
 # Axes that come and go ---------------------------------------------------------------------------
 
 
-@type_rule("Squeeze")
-def _squeeze(asked: Question) -> Refinement | None:
-    """The axes of the data without as many as are named."""
+@type_rule("Expand", "Squeeze", "Unsqueeze")
+def _by_count(asked: Question) -> Refinement | None:
+    """The axes of the data, less or more those named, or those of the shape, if these are more."""
     count, rank = asked.length(1), _rank(asked)
-    return None if count is None or rank is None else _refined(asked, _open(rank - count))
-
-
-@type_rule("Unsqueeze")
-def _unsqueeze(asked: Question) -> Refinement | None:
-    count, rank = asked.length(1), _rank(asked)
-    return None if count is None or rank is None else _refined(asked, _open(rank + count))
+    if count is None or rank is None:
+        return None
+    ranks = {"Expand": max(count, rank), "Squeeze": rank - count, "Unsqueeze": rank + count}
+    return _refined(asked, _open(ranks[asked.node.op_type]))
 
 
 @type_rule("ReduceSum")
@@ -155,16 +147,11 @@ def _hard_sigmoid(asked: Question) -> Refinement | None:
     return None if x is None else _refined(asked, x.dims)
 
 
-@type_rule("Slice", before=True, when=Question.follows_doubt)
-def _slice_of_doubtful(asked: Question) -> Withheld | None:
-    """Withhold a Slice until the dims of its data are known: a negative one aborts the process."""
-    return None if _rank(asked) is not None else Withheld()
-
-
-@type_rule("GatherND", before=True, when=Question.follows_doubt)
-def _doubtful_indices(asked: Question) -> Withheld | None:
-    """Withhold a GatherND until the dims of its indices are known, for the same reason."""
-    return None if _rank(asked, 1) is not None else Withheld()
+@type_rule("GatherND", "Slice", before=True, when=Question.follows_doubt)
+def _of_doubtful(asked: Question) -> Withheld | None:
+    """Withhold it until the dims of data or indices are known: a negative one aborts the process."""
+    position = 1 if asked.node.op_type == "GatherND" else 0
+    return None if _rank(asked, position) is not None else Withheld()
 
 
 @type_rule("GatherND")
@@ -201,13 +188,6 @@ def _compress(asked: Question) -> Override | None:
             return None
         dims = (*x.dims[:at], chosen, *x.dims[at + 1 :])
     return Override(asked.outputs(ValueType(x.element, dims)))
-
-
-@type_rule("MaxUnpool", before=True, when=lambda asked: asked.has(_OUTPUT_SHAPE))
-def _max_unpool_to_negative_dims(asked: Question) -> Negative | None:
-    """Refuse a constant shape with negative dims, which inference passes over."""
-    wanted = ints_of(asked.const(_OUTPUT_SHAPE)) or ()
-    return Negative(wanted) if min(wanted, default=0) < 0 else None
 
 
 @type_rule("MaxUnpool", when=lambda asked: asked.has(_OUTPUT_SHAPE))

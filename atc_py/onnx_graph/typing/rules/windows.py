@@ -4,10 +4,11 @@ Where a dim is open, so is what depends on it; the other dims of the result are 
 """
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from onnx.onnx_pb import NodeProto, TensorProto
+from onnx.onnx_pb import TensorProto
 
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import ValueType
@@ -255,22 +256,18 @@ def _stft(asked: Question) -> Shown | None:
         return None
     from onnx import helper
 
-    whole = NodeProto()
-    whole.CopyFrom(plain)
+    whole = deepcopy(plain)
     whole.attribute.append(helper.make_attribute("onesided", 1))
     return Shown((whole,))
 
 
-@type_rule("Attention", before=True)
-def _attention(asked: Question) -> Withheld | None:
-    """Withhold Attention while a dim of Q, K or V is open: inference takes one of V for 0."""
+@type_rule("Attention", "StringNormalizer", before=True)
+def _of_open_dims(asked: Question) -> Withheld | None:
+    """Withhold it while a dim of X, or of Q, K or V, is open.
+
+    Inference takes an open dim of V for 0, and refuses what may be right of StringNormalizer.
+    """
     return None if all(map(asked.is_closed, range(3))) else Withheld()
-
-
-@type_rule("StringNormalizer", before=True)
-def _string_normalizer(asked: Question) -> Withheld | None:
-    """Withhold it while a dim of its input is open: inference refuses what may be right."""
-    return None if asked.is_closed(0) else Withheld()
 
 
 # Attributes --------------------------------------------------------------------------------------

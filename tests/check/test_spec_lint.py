@@ -1,16 +1,16 @@
 """Linting: every kind of fault at its line and column, and atc-py's own files are clean."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from atc_py.check.lint import LintResult, lint
 from atc_py.diag import Severity
 from atc_py.diag.codes import BAD_SPEC, DOUBTFUL_SPEC
 from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.source import AttributeSchema, FormalParameter, OperatorSchema
 from atc_py.spec.document import MAX_BYTES
-from atc_py.spec.lint import LintResult, lint
 from atc_py.spec.lists import operator_lists
 from tests.executed_lines import PACKAGE, executed
 from tests.failures import in_one_item
@@ -34,30 +34,25 @@ example: {inputs: {X: [1]}, values: {K: [1]}, attributes: {group: 1}}
 """
 
 
-@dataclass(frozen=True)
-class Formal:
-    name: str
-
-
-@dataclass(frozen=True)
-class Version:
-    since_version: int
-    inputs: Sequence[Formal]
-    attributes: Mapping[str, Formal]
-    outputs: Sequence[Formal] = (Formal("Y"),)
-    deprecated: bool = False
-
-
-def _version(since: int, inputs: str, attributes: str, *, deprecated: bool = False) -> Version:
-    names = {name: Formal(name) for name in attributes.split()}
-    return Version(since, [Formal(n) for n in inputs.split()], names, deprecated=deprecated)
+def _version(
+    since: int, inputs: str, attributes: str, *, deprecated: bool = False
+) -> OperatorSchema:
+    formal = [
+        FormalParameter(name, frozenset(), "T", optional=False, variadic=False)
+        for name in (*inputs.split(), "Y")
+    ]
+    rows = {
+        name: AttributeSchema(name, "int", required=False, default=None)
+        for name in attributes.split()
+    }
+    return OperatorSchema("Demo", since, tuple(formal[:-1]), (formal[-1],), rows, deprecated)
 
 
 @dataclass(frozen=True)
 class Onnx:
     """An ONNX that has one operator."""
 
-    known: dict[str, tuple[Version, ...]] = field(
+    known: dict[str, tuple[OperatorSchema, ...]] = field(
         default_factory=lambda: {
             "Demo": (
                 _version(6, "X", "k group"),
@@ -68,8 +63,13 @@ class Onnx:
         }
     )
 
-    def versions(self, op_type: str) -> Sequence[Version]:
+    newest_opset: int = 16
+
+    def versions(self, op_type: str) -> tuple[OperatorSchema, ...]:
         return self.known.get(op_type, ())
+
+    def at(self, op_type: str, opset: int) -> OperatorSchema | None:
+        raise NotImplementedError
 
 
 def _lint(tmp_path: Path, text: str) -> LintResult:
