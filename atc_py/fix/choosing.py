@@ -112,11 +112,9 @@ def _nbytes(form: OnnxGraph, name: str) -> int:
     known = known_type(form, name)
     if known is None or known.shape is None:
         return 0
-    return prod(known.shape) * _itemsize(dtype_of_element(known.element))
-
-
-def _itemsize(dtype: DType | None) -> int:
-    return _FLOAT_BYTES if dtype in {None, DType.FLOAT32, DType.FLOAT64} else dtype.itemsize
+    dtype = dtype_of_element(known.element)
+    narrow = dtype in {None, DType.FLOAT32, DType.FLOAT64}
+    return prod(known.shape) * (_FLOAT_BYTES if narrow or dtype is None else dtype.itemsize)
 
 
 def _products(form: OnnxGraph, node: OnnxNode) -> int:

@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from atc_py.check.deviations import certainty_on, parser_opsets
+from atc_py.check.evaluate import Checked
+from atc_py.check.findings import Standing
 from atc_py.check.restating import restated_at
 from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.unfit import UnfitError, require
@@ -117,7 +119,8 @@ def opsets_to_try(model: SourceModel, library: Library, cann: str | None = None)
     operator otherwise than ONNX come last.
     """
     own = model.opsets.get("", PREFERRED)
-    listed = _listed(model, library)
+    specs = {node.op_type: library.find(node.op_type, node.domain) for node in model.all_nodes}
+    listed = [spec for spec in specs.values() if spec is not None and not spec.custom]
     common = set.intersection(*(set(spec.opsets) for spec in listed)) if listed else {own}
     tiers = [common]
     if cann is not None:
@@ -129,11 +132,6 @@ def opsets_to_try(model: SourceModel, library: Library, cann: str | None = None)
         tiers = [read & common, read - common, taken - read]
     nearest = [sorted(tier, key=lambda opset: (abs(opset - own), -opset)) for tier in tiers if tier]
     return [opset for tier in nearest for opset in tier] or [PREFERRED]
-
-
-def _listed(model: SourceModel, library: Library) -> list[OpSpec]:
-    specs = {node.op_type: library.find(node.op_type, node.domain) for node in model.all_nodes}
-    return [spec for spec in specs.values() if spec is not None and not spec.custom]
 
 
 def _deviating_opsets(specs: Collection[OpSpec], cann: str) -> set[int]:
@@ -193,6 +191,40 @@ def restate_graph(
     graph.opsets = {**graph.opsets, "": opset}
     graph.consts.update(stated.consts)
     return []
+
+
+Look: TypeAlias = Callable[[], tuple[FoldedModel, Checked]]
+"""Folds and checks a graph once more."""
+
+
+def state_at_best(
+    graph: OnnxGraph,
+    seen: tuple[FoldedModel, Checked],
+    look: Look,
+    library: Library,
+    cann: str | None,
+) -> tuple[FoldedModel, Checked]:
+    """State a graph at the best of `opsets_to_try`; return it as it is checked there.
+
+    Where a node has no form at an opset, or one with more errors, the next one is tried; the graph,
+    of which `seen` was known, stays at its own where none is left.
+    """
+    (model, checked), nodes, opsets = seen, list(graph.nodes), graph.opsets
+    for opset in opsets_to_try(model.source, library, cann):
+        if opset == opsets.get("", 0):
+            break
+        if restate_graph(graph, model, library, opset):
+            continue
+        stated = look()
+        if _errors(stated[1]) <= _errors(checked):
+            return stated
+        graph.nodes, graph.opsets = list(nodes), opsets
+        seen = look()
+    return seen
+
+
+def _errors(checked: Checked) -> int:
+    return checked.check.counts.get(Standing.ERROR, 0)
 
 
 class _Restating:
@@ -275,7 +307,11 @@ class _Restating:
             names += [""] * (max(moved, default=-1) + 1 - len(names))
             for position, name in moved.items():
                 names[position] = name
-            _fill_required(ctx, after, names)
+            # ROI and scales of Resize may be absent, and are empty then.
+            for position, (name, formal) in enumerate(zip(names, after.inputs, strict=False)):
+                if not name and not formal.optional:
+                    element = DType.FLOAT32 if "float32" in formal.elements else DType.INT64
+                    names[position] = ctx.const([], element, formal.name)
             results = ctx.ops(node.op_type, *names, count=len(node.outputs), **attributes)
         splice(writer, node, ctx, results)
         return None
@@ -291,17 +327,17 @@ class _Restating:
         if isinstance(result, Text):
             return result
         graphs = node.graphs
-        if graphs.keys() != {branche.name for branche in branches}:
+        if graphs.keys() != {branch.name for branch in branches}:
             return Text("its branches cannot be read")
-        if any(branche.folded.quantized for branche in branches):
+        if any(branch.folded.quantized for branch in branches):
             return Text("its branches have quantized layers")
         stated = {
-            branche.name: branch_message(
-                graphs[branche.name],
-                self.graph(branche.folded.graph, branche.folded.branches),
+            branch.name: branch_message(
+                graphs[branch.name],
+                self.graph(branch.folded.graph, branch.folded.branches),
                 node.captured,
             )
-            for branche in branches
+            for branch in branches
         }
         writer.keep(with_branches(node, stated))
         return None
@@ -349,14 +385,6 @@ def _attributes_as_inputs(ctx: RuleContext, after: OperatorSchema) -> Mapping[in
             position = names.index(name)
             moved[position] = ctx.const(value, _dtype(ctx, after, position, value), name)
     return moved
-
-
-def _fill_required(ctx: RuleContext, after: OperatorSchema, names: list[str]) -> None:
-    """Give absent inputs that `after` requires as empty constants: ROI and scales of Resize."""
-    for position, (name, formal) in enumerate(zip(names, after.inputs, strict=False)):
-        if not name and not formal.optional:
-            element = DType.FLOAT32 if "float32" in formal.elements else DType.INT64
-            names[position] = ctx.const([], element, formal.name)
 
 
 def _dtype(ctx: RuleContext, after: OperatorSchema, position: int, value: Any) -> DType:

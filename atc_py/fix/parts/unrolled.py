@@ -135,8 +135,7 @@ def require_finite_weights(ctx: RuleContext) -> None:
     """
     given = (ctx.tensor(position) for position in _WEIGHTS)
     known = [value.const for value in given if value is not None and value.const is not None]
-    finite = all(np.isfinite(row.numpy()).all() for row in known)
-    require(finite, "constant weights are finite")
+    require(all(np.isfinite(row.numpy()).all() for row in known), "constant weights are finite")
 
 
 def driven_gates(ctx: RuleContext, way: int, bias: str) -> str:

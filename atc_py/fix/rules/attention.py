@@ -201,8 +201,7 @@ def fused_attention_as_products(ctx: RuleContext) -> Sequence[str]:
     """
     ctx.floats(0)
     require(not ctx.integer("do_rotary", 0), "no rotary embedding")
-    shared = ctx.integer("past_present_share_buffer", 0)
-    require(not shared, "past and present share no buffer")
+    require(not ctx.integer("past_present_share_buffer", 0), "past and present share no buffer")
     heads = ctx.integer("num_heads", 1)
     batch, positions, _ = ctx.shape(0)
     widths = ctx.integers("qkv_hidden_sizes") or (ctx.shape(1)[1] // 3,) * 3

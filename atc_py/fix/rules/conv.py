@@ -442,8 +442,7 @@ def causal_conv_as_conv(ctx: RuleContext) -> Sequence[str]:
     onnxruntime).
     """
     ctx.floats(0)
-    plain = not any(ctx.integer(name, 0) for name in _OTHER_LAYOUTS)
-    require(plain, "the state has no window")
+    require(not any(ctx.integer(name, 0) for name in _OTHER_LAYOUTS), "the state has no window")
     dims = ctx.shape(0)
     one = ctx.integer("ndim", 1) == 1 and len(dims) == _SEQUENCES
     require(one, "there is one axis of positions")

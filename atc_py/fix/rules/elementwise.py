@@ -52,8 +52,7 @@ def order_as_not(ctx: RuleContext) -> str:
 
     An order with equality is the opposite order, negated; of numbers, not of NaN.
     """
-    integer = not ctx.element.is_float and ctx.element is not DType.BOOL
-    skip_unless(integer)
+    skip_unless(not ctx.element.is_float and ctx.element is not DType.BOOL)
     opposite = ctx.op(_OPPOSITE[ctx.node.op_type], ctx.name(0), ctx.name(1))
     return ctx.op("Not", opposite)
 

@@ -98,8 +98,7 @@ def sum_of_squares(ctx: RuleContext) -> str:
     """ReduceSumSquare without keepdims or axes, or with axes as an input -> Mul, ReduceSum, if the rank is
     known; axes are constant; noop_with_empty_axes is 0.
     """
-    idle = ctx.integer("noop_with_empty_axes", 0)
-    require(not idle, "noop_with_empty_axes is 0")
+    require(not ctx.integer("noop_with_empty_axes", 0), "noop_with_empty_axes is 0")
     axes = _stated_axes(ctx)
     rank = len(ctx.dims(0))
     over = sorted(axis % rank for axis in axes) or list(range(rank))

@@ -92,8 +92,7 @@ def _check_change(
 ) -> None:
     """Refuse scales that change values but no dim: onnxruntime copies X then, ONNX interpolates."""
     copied = all(count == x[axis] for axis, count in zip(axes, counts, strict=True))
-    plain = not copied or all(scale == 1 for scale in scales)
-    require(plain, "a dim changes, or all scales are 1")
+    require(not copied or all(scale == 1 for scale in scales), "a dim changes, or all scales are 1")
 
 
 def _by_sizes(
@@ -156,8 +155,7 @@ def resize_all_axes(ctx: RuleContext) -> Sequence[str]:
     sizes or scales for all axes, if dims, scales and sizes are known; mode nearest or linear; at
     most four axes; no region.
     """
-    changed = any(ctx.node.attributes.get(name, no) != no for name, no in _ADDED.items())
-    skip_unless(changed)
+    skip_unless(any(ctx.node.attributes.get(name, no) != no for name, no in _ADDED.items()))
     mode = ctx.text("coordinate_transformation_mode", "half_pixel")
     require(mode in _MODES, "the list has the coordinate mode", found=mode)
     kind = ctx.text("mode", "nearest")
