@@ -395,7 +395,10 @@ def softmax_of_steps(ctx: RuleContext) -> str:
         "the sum is of the same exponentials",
     )
     shape = ctx.shape(0)
-    axis = _axis(total, len(shape))
+    axes = axes_of(total)
+    if axes is None or len(axes) != 1:
+        raise UnfitError("the sum is over one axis")
+    axis = axes[0] % len(shape)
     divisor = ctx.shape(1)
     require(
         divisor in {shape, (*shape[:axis], 1, *shape[axis + 1 :])},
@@ -405,13 +408,6 @@ def softmax_of_steps(ctx: RuleContext) -> str:
     x = ctx.transpose(power.inputs[0].name, order)
     y = ctx.op("Softmax", x, axis=len(shape) - 1)
     return ctx.transpose_back(y, order)
-
-
-def _axis(total: SourceNode, rank: int) -> int:
-    axes = axes_of(total)
-    if axes is None or len(axes) != 1:
-        raise UnfitError("the sum is over one axis")
-    return axes[0] % rank
 
 
 _NEAR_ONE = 1e-6

@@ -194,7 +194,9 @@ def reduction_by_halves(ctx: RuleContext) -> str:
     """
     axes, y = _axes(ctx), ctx.name(0)
     for axis in axes:
-        y = _halved(ctx, y, axis, _length(ctx, axis))
+        length = ctx.dims(0)[axis] or 0
+        require(length, "the dims along the axes are known and not 0")
+        y = _halved(ctx, y, axis, length)
     return y if ctx.flag("keepdims", default=True) else ctx.squeeze(y, axes)
 
 
@@ -213,9 +215,3 @@ def _axes(ctx: RuleContext) -> list[int]:
     given = _stated_axes(ctx)
     require(given or not ctx.integer("noop_with_empty_axes", 0), "there are axes")
     return sorted({axis % rank for axis in given or range(rank)})
-
-
-def _length(ctx: RuleContext, axis: int) -> int:
-    length = ctx.dims(0)[axis] or 0
-    require(length, "the dims along the axes are known and not 0")
-    return length

@@ -84,7 +84,7 @@ class Choices:
                 narrow = stay_narrow(tried.model, lines) if dtype == BROAD else set()
                 if narrow:
                     # What stays as it is must not be counted among the lines in float32.
-                    self.excluded += [(each, self._why_narrow(each)) for each in sorted(narrow)]
+                    self.excluded += [(line, self._why_narrow(line)) for line in sorted(narrow)]
                     lines = [line for line in lines if line not in narrow]
                     continue
                 self.models[dtype], self.tried[dtype] = tried.model, tried
@@ -100,9 +100,9 @@ class Choices:
     def _fresh(self, model: OmModel) -> list[str]:
         """Lines of nodes that were fused with others until those were kept; take them."""
         known = {*self.candidates, *(line for line, _ in self.excluded)}
-        found = {line: each for line, each in find_candidates(model).items() if line not in known}
-        self.candidates |= found
-        return [*found]
+        fresh = {line: one for line, one in find_candidates(model).items() if line not in known}
+        self.candidates |= fresh
+        return [*fresh]
 
     def _without_refused(self, lines: list[str], dtype: str, at: Collection[int]) -> list[str]:
         """The lines whose nodes have a kernel; none where the refusal names no node."""
