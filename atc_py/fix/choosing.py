@@ -141,15 +141,11 @@ _NOT_SOUND = "the node keeps to ONNX's definition"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittingForm:
-    """A form that a rule would give a node.
-
-    Attributes:
-        results: names of the values that become the node's outputs.
-    """
+    """A form that a rule would give a node."""
 
     rule: FixRule
     ctx: RuleContext
-    results: Sequence[str]
+    results: Sequence[str]  # names of the values that become the node's outputs
 
 
 def fitting_forms(

@@ -37,13 +37,8 @@ class RuleContext(ContextFacts):
     """A node of the model, and what a rule writes in its place.
 
     Attributes:
-        opset: the version of ONNX's operators at which new nodes are written.
-        made: the new nodes, producers first.
-        consts: data of new constants by name.
-        made_bytes: bytes of these.
         absorbed: nodes that go along with the node, each reading the one before it; the results
             are then those of the last.
-        beside: nodes that stay, whose results the absorbed ones read and what is written does not.
     """
 
     def __init__(
@@ -56,13 +51,14 @@ class RuleContext(ContextFacts):
         """Start without new nodes; `fresh` returns an unused name, given a base."""
         super().__init__(node, around)
         self.absorbed: tuple[OnnxNode, ...] = ()
+        # nodes that stay, whose results the absorbed ones read and what is written does not
         self.beside: tuple[OnnxNode, ...] = ()
-        self.opset = opset
-        self.made: list[OnnxNode] = []
+        self.opset = opset  # the version of ONNX's operators at which new nodes are written
+        self.made: list[OnnxNode] = []  # the new nodes, producers first
         self._origin = replace(node, replaces=node.replaces or node.op_type)
-        self.consts: dict[str, ConstData] = {}
+        self.consts: dict[str, ConstData] = {}  # data of new constants by name
         self._fresh = fresh
-        self.made_bytes = 0
+        self.made_bytes = 0  # bytes of these
 
     def const(self, array: ArrayLike, dtype: DType | None = None, label: str = "const") -> str:
         """The name of a new constant; int64 unless `dtype` says otherwise."""

@@ -61,12 +61,7 @@ Trial: TypeAlias = Callable[[FoldedModel, Checked], Sequence[Finding]]
 
 
 class Fixer:
-    """Applies rules to one file.
-
-    Attributes:
-        looked_around: whether a rule that was tried has looked at more than its node.
-        start: the file folded and checked; None until `fix` where it was not given.
-    """
+    """Applies rules to one file."""
 
     def __init__(
         self,
@@ -83,9 +78,9 @@ class Fixer:
         that are bound; `trial` finds listed nodes that would not compile, else the list alone
         decides.
         """
-        self.looked_around = False
+        self.looked_around = False  # whether a rule that was tried has looked at more than its node
         self._file = file
-        self.start = start
+        self.start = start  # the file folded and checked; None until `fix` where it was not given
         self._trial = trial
         self._measures = False
         self._conditions = conditions

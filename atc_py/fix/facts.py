@@ -28,8 +28,6 @@ class Surroundings:
         graph: the graph, whose constants are known.
         tensors: reads the tensors of attributes.
         ranges: bounds of the integers in the graph.
-        taken: nodes that a rule replaces along with another one.
-        made_bytes: bytes of the constants that rules have made.
     """
 
     def __init__(
@@ -41,8 +39,8 @@ class Surroundings:
         made_bytes: int = 0,
     ) -> None:
         self.graph, self.tensors, self.ranges = graph, tensors, ranges
-        self.taken: set[OnnxNode] = set()
-        self.made_bytes = made_bytes
+        self.taken: set[OnnxNode] = set()  # nodes that a rule replaces along with another one
+        self.made_bytes = made_bytes  # bytes of the constants that rules have made
         self._written = written
 
     @property
@@ -73,12 +71,12 @@ class ContextFacts:
     Attributes:
         looked_around: whether the rule has asked for more than the node: its graph, or the makers and
             ranges of its inputs.
-        computes_in: the dtype of new scalars, where it is not that of the first input.
     """
 
     def __init__(self, node: OnnxNode, around: Surroundings | None = None) -> None:
         self.node = node
         self.looked_around = False
+        # the dtype of new scalars, where it is not that of the first input
         self.computes_in: DType | None = None
         self._surroundings = around
 

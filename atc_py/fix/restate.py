@@ -228,14 +228,10 @@ def _errors(checked: Checked) -> int:
 
 
 class _Restating:
-    """A walk over the nodes of a graph and of its branches, each written in its form at one opset.
-
-    Attributes:
-        failed: the nodes that have no form there.
-    """
+    """A walk over a graph and its branches, each node written in its form at one opset."""
 
     def __init__(self, fresh: Callable[[str], str], library: Library, opset: int) -> None:
-        self.failed: list[NotStated] = []
+        self.failed: list[NotStated] = []  # the nodes that have no form there
         self._fresh = fresh
         self._library = library
         self._opset = opset

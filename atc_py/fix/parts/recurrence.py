@@ -232,13 +232,7 @@ class _UnreadError(Exception):
 
 
 class Reader:
-    """Reads the nodes of a body, producers first.
-
-    Attributes:
-        space: the atoms.
-        rows: values that are read, by name.
-        taken: the slices that the steps take, by the kinds of their atoms.
-    """
+    """Reads the nodes of a body, producers first."""
 
     def __init__(
         self,
@@ -251,8 +245,9 @@ class Reader:
         `constants` are the same in every step, `places` are integers that the step decides, for
         every step; `dims_of` returns the dims of a value around the body.
         """
-        self.space = Space()
-        self.rows: dict[str, Rows] = {}
+        self.space = Space()  # the atoms
+        self.rows: dict[str, Rows] = {}  # values that are read, by name
+        # the slices that the steps take, by the kinds of their atoms
         self.taken: dict[str, Taken] = {}
         self._constants = constants
         self._places = places

@@ -93,16 +93,15 @@ class UnrolledLayer:
     """A recurrent layer, as its steps are written.
 
     Attributes:
-        states: positions of the inputs that the states begin with; the first state is the result.
         open_cell: returns the step of a direction, given its place among the directions. The step
             writes the new states, given what the sequence contributes and the states before; each
             of these is "" where it is zero.
-        driven: writes what the sequence contributes to all steps of a direction.
     """
 
+    # positions of the inputs that the states begin with; the first state is the result
     states: Sequence[int]
     open_cell: Callable[[int], Step]
-    driven: Callable[[int], str]
+    driven: Callable[[int], str]  # writes what the sequence contributes to all steps of a direction
 
 
 def unrolled(ctx: RuleContext, layer: UnrolledLayer) -> list[str]:

@@ -34,14 +34,11 @@ if TYPE_CHECKING:
 
 
 class Int8Models:
-    """A calibrated model that is written with any of its layers on int8.
-
-    Attributes:
-        layers: names of all layers that have an int8 form.
-    """
+    """A calibrated model that is written with any of its layers on int8."""
 
     def __init__(self, found: Calibrated, model: Path, folder: Path) -> None:
         self._found, self._model, self._folder = found, model, folder
+        # names of all layers that have an int8 form
         self.layers = tuple(layer.name for layer in found.layers)
         self._written: tuple[frozenset[str], Path] | None = None
         self._reference: ReferenceModel | None = None
@@ -142,14 +139,9 @@ class TrialRuns:
     Attributes:
         count: compilations so far.
         runs: how many of them ran on the device.
-        samples: how many samples judge a trial.
         targets: least figures of every output.
         own: lines of the user's own --keep-dtype file.
-        custom: lines of a --customize-dtypes file by the line of the node that it is for.
         compilation: how the model is compiled.
-        ahead: makes trials ahead in other processes; None where there are none.
-        int8: models with layers on int8; None where none are planned.
-        found: all that compiled and ran, by their assignments.
     """
 
     def __init__(
@@ -162,12 +154,16 @@ class TrialRuns:
     ) -> None:
         self.compilation, self._reference, self._judged = compilation, reference, judged
         self.targets, self._folder = targets, folder
-        self.samples = judged.count
+        self.samples = judged.count  # how many samples judge a trial
         self.own, self.own_custom = compilation.kept_lines(), compilation.custom_lines()
+        # lines of a --customize-dtypes file by the line of the node that it is for
         self.custom: dict[str, str] = {}
+        # models with layers on int8; None where none are planned
         self.int8: Int8Models | None = None
+        # makes trials ahead in other processes; None where there are none
         self.ahead: TrialsAhead | None = None
         self.count = self.runs = 0
+        # all that compiled and ran, by their assignments
         self.found: dict[Assignment, TriedAssignment] = {}
         self._refused: dict[Assignment, frozenset[int]] = {}
         self._slower: dict[Assignment, float] = {}
