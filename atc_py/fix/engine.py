@@ -147,36 +147,27 @@ class Fixer:
         precise = self._rules.for_precision
         if precise is None:
             precise = self._conditions.mode is PrecisionMode.FORCE_FP16
+        settled, unfit = False, list[Unfit]()
         for _ in range(_MOST_ROUNDS + self._levels):
             changed, unfit, after = self._listing_round(graph, model, after)
-            source, refused = model.source, set(self._refused(model.source, after))
             if not changed and self._rules.for_cann:
                 model, after = self._read_as_onnx(graph, look, (model, after))
-                source, refused = model.source, set(self._refused(model.source, after))
-                self._deviations = self._deviating(source, after)
-                changed, misfits = self._round(graph, source, self._deviations, Purpose.CANN)
+                self._deviations = self._deviating(model.source, after)
+                changed, misfits = self._round(graph, model.source, self._deviations, Purpose.CANN)
                 unfit += misfits
             if not changed and precise:
-                precise, listed = False, set(source.nodes) - refused
-                changed, _misfits = self._round(graph, source, listed, Purpose.PRECISION)
-            if self._lineage.endless:
-                return Fixed(file, graph, before, after, tuple(self._applied), settled=False)
-            if not changed:
+                refused = set(self._refused(model.source, after))
+                precise, listed = False, set(model.source.nodes) - refused
+                changed, _misfits = self._round(graph, model.source, listed, Purpose.PRECISION)
+            settled = not changed and not self._lineage.endless
+            if settled or self._lineage.endless:
                 break
             model, after = look()
-        else:
-            return Fixed(file, graph, before, after, tuple(self._applied), settled=False)
-        return Fixed(
-            file,
-            graph,
-            before,
-            after,
-            tuple(self._applied),
-            (*known, *unfit),
-            look=look,
-            folded=model,
-            imported=imported,
-        )
+        fixed = Fixed(file, graph, before, after, tuple(self._applied), settled=settled)
+        if settled:
+            fixed.unfit, fixed.look = (*known, *unfit), look
+            fixed.folded, fixed.imported = model, imported
+        return fixed
 
     def _looking(self, graph: OnnxGraph, quantized: tuple[QuantizedNode, ...]) -> Look:
         file = self._file
