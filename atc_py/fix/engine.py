@@ -12,7 +12,7 @@ from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.findings_builder import amended
 from atc_py.diag import OPERATOR_RESTATED
-from atc_py.fix.choosing import FittingForm, Misfit, cheapest, fitting_forms
+from atc_py.fix.choosing import FittingForm, cheapest, fitting_forms
 from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.deviating import are_read_elsewhere, deviating_nodes, is_unknown_to_parser
 from atc_py.fix.facts import Surroundings
@@ -209,7 +209,7 @@ class Fixer:
         old = 0 < graph.opsets.get("", 0) < _OLDEST
         if not old or not any(self._refused(model.source, checked)):
             return False
-        return not restate_graph(graph, model, self._library, PREFERRED)
+        return restate_graph(graph, model, self._library, PREFERRED)
 
     def _read_as_onnx(
         self, graph: OnnxGraph, look: Look, seen: tuple[FoldedModel, Checked]
@@ -350,14 +350,8 @@ class Fixer:
             contexts.append(RuleContext(node, opset, writer.fresh, around))
             return contexts[-1]
 
-        misfits: list[Misfit] = []
-        forms = fitting_forms(node, rules, open_context, misfits)
+        forms = fitting_forms(node, rules, open_context, unfit)
         self.looked_around = self.looked_around or any(ctx.looked_around for ctx in contexts)
-        unfit += [
-            Unfit(rule, node, error.reason, error.unbounded, error.held)
-            for rule, error in misfits
-            if error.reason.en
-        ]
         if not forms:
             return False
         form = cheapest(forms, writer.graph, self._conditions.soc)
