@@ -17,10 +17,11 @@ from atc_py.fix.cann import FORMS
 from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.deviating import bound_node, nodes_before
 from atc_py.fix.facts import Surroundings
+from atc_py.fix.ranges import Ranges
 from atc_py.fix.unfit import UnfitError
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.folded import fold_with_branches
-from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.contents import sort_nodes
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
@@ -120,7 +121,8 @@ class _Rewriter:
             nodes=tuple(graph.nodes),
             contents=replace(file.contents, weights=dict(graph.consts)),
             opsets=graph.opsets,
-            declared=self._still_declared(),
+            # CANN's results may have another dtype or shape than the file says of them.
+            declared={n: known for n, known in file.declared.items() if n not in self._replaced},
         )
         return result, tuple(self._written)
 
@@ -153,14 +155,6 @@ class _Rewriter:
             self._written.append(WrittenOut(node, "parser", rule.name, rule.effect, certainty))
             self._replaced.update(node.output_names)
 
-    def _still_declared(self) -> dict[str, ValueType]:
-        """The declared types of results but those of nodes that were replaced.
-
-        What CANN computes may have another dtype or shape than the file says of the result.
-        """
-        declared = self._file.declared
-        return {name: each for name, each in declared.items() if name not in self._replaced}
-
     def _round(self, graph: OnnxGraph, model: SourceModel) -> bool:
         met = {node: found for node in model.all_nodes if (found := self._first(node))}
         problems = [refusal for node in model.all_nodes for refusal in self._refusals(node)]
@@ -171,7 +165,7 @@ class _Rewriter:
         if problems:
             raise AtcError(*dict.fromkeys(problems))
         writer = Writer(graph)
-        around = Surroundings(graph, self._file.tensors)
+        around = Surroundings(graph, self._file.tensors, Ranges(graph, {}))
         for node in graph.nodes:
             if node in met:
                 self._replace(writer, around, node, met[node])
@@ -190,8 +184,13 @@ class _Rewriter:
         settled = {
             row for tensor in node.outputs if tensor for row in self._settled.get(tensor.name, ())
         }
-        result = (met for met in met_deviations(bound) if met.row.name not in settled)
-        return next((met for met in result if not _may_be_followed_as_is(met)), None)
+        for met in met_deviations(bound):
+            # Of a node that may have values for which CANN's result is ONNX's: for other values it
+            # is not defined, so there is nothing else that could be computed.
+            as_is = met.row.undefined and met.answer.state is State.UNKNOWN
+            if met.row.name not in settled and not as_is:
+                return met
+        return None
 
     def _bindings(self, model: SourceModel) -> dict[SourceNode, BoundNode]:
         before = nodes_before(model, self._library)
@@ -208,12 +207,7 @@ class _Rewriter:
 
     def _replace(self, writer: Writer, around: Surroundings, node: OnnxNode, met: Met) -> None:
         form = FORMS.get((node.op_type, met.row.name))
-        ctx = RuleContext(
-            node,
-            writer.graph.opsets.get("", 0),
-            writer.fresh,
-            around=around,
-        )
+        ctx = RuleContext(node, writer.graph.opsets.get("", 0), writer.fresh, around)
         if form is None:
             raise AtcError(_no_form(node, met, str(self._file.path)))
         try:
@@ -232,14 +226,6 @@ class _Rewriter:
         row = met.row
         self._written.append(WrittenOut(node, operator, row.name, row.effect, met.certainty))
         self._replaced.update(node.output_names)
-
-
-def _may_be_followed_as_is(met: Met) -> bool:
-    """True where a node may have values for which CANN's result is ONNX's.
-
-    For other values it is not defined, so there is nothing else that could be computed.
-    """
-    return met.row.undefined and met.answer.state is State.UNKNOWN
 
 
 def _no_wire(broken: Broken, rule: ParserRule, path: str) -> Diagnostic:

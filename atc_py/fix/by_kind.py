@@ -30,7 +30,7 @@ from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import MOST_NEW_NODES, Fixed
 from atc_py.fix.start import Start
 from atc_py.onnx_graph.folding.folded import FoldedModel
-from atc_py.onnx_graph.graph import FoldedGraph, OnnxGraph, OnnxNode
+from atc_py.onnx_graph.graph import FoldedGraph, OnnxGraph
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.tensors import known_type
@@ -119,15 +119,12 @@ def _kinds(model: FoldedModel, checked: Checked) -> list[list[int]] | None:
             continue
         if node.captured or node.holds_graphs or not graph.pinned.keys().isdisjoint(node.writes):
             return None
-        results.setdefault((kind, *_further(node)), []).append(position)
+        # The rest: alike nodes share it if rules that look at nothing else write the same.
+        names: dict[str, int] = {}
+        pattern = tuple([names.setdefault(name, len(names)) for name in node.input_names])
+        key = kind, pattern, len(node.output_names), node.replaces
+        results.setdefault(key, []).append(position)
     return list(results.values())
-
-
-def _further(node: OnnxNode) -> tuple[Hashable, ...]:
-    """The rest of a key: alike nodes share it if rules that look at nothing else write the same."""
-    names: dict[str, int] = {}
-    pattern = tuple([names.setdefault(name, len(names)) for name in node.input_names])
-    return pattern, len(node.output_names), node.replaces
 
 
 def _model_of(file: OnnxFile, model: FoldedModel, positions: Sequence[int]) -> FoldedModel:
@@ -193,24 +190,19 @@ def _tells_of_all(
         return False
     if any(row.standing is Standing.ERROR for row in fixed.after.check.rows):
         return False
-    times = Counter(applied_rule.node.index for applied_rule in fixed.applied)
+    times = Counter(step.node.index for step in fixed.applied)
     if max(times.values(), default=0) > 1:
         return False
     written = sum(
-        counts[applied_rule.node.index]
-        * (len(applied_rule.node.outputs) + sum(len(n.output_names) for n in applied_rule.made))
-        for applied_rule in fixed.applied
+        counts[step.node.index]
+        * (len(step.node.outputs) + sum(len(new.output_names) for new in step.made))
+        for step in fixed.applied
     )
     specs = (library.find(node.op_type, node.domain) for node in (*nodes, *model.nodes))
     if written > MOST_NEW_NODES or any(map(asked_of_nodes_before, specs)):
         return False
     there = {name for node in fixed.graph.nodes for name in node.writes}
-    made = {
-        name
-        for applied_rule in fixed.applied
-        for new in applied_rule.made
-        for name in new.output_names
-    }
+    made = {name for step in fixed.applied for new in step.made for name in new.output_names}
     return made <= there and _fits_in(fixed.graph, model, nodes)
 
 

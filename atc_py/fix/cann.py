@@ -185,16 +185,11 @@ def wrapped(ctx: RuleContext) -> Sequence[str]:
     places = ctx.unsqueeze(ctx.op("Sub", shifted, whole), [axis])
     along = tables.arange(depth).reshape([-1] + [1] * (rank - axis))
     marked = ctx.op("Equal", places, ctx.const(along, DType.INT32, "places"))
-    return [_choose_values(ctx, marked)]
-
-
-def _choose_values(ctx: RuleContext, marked: str) -> str:
-    kind = ctx.input(2).dtype
-    narrow = kind is DType.INT64
+    narrow = ctx.input(2).dtype is DType.INT64
     values = ctx.cast(ctx.name(2), DType.INT32) if narrow else ctx.name(2)
     off, on = ctx.slice(values, 0, 0, 1), ctx.slice(values, 0, 1, 2)
     y = ctx.op("Where", marked, on, off)
-    return ctx.cast(y, DType.INT64) if narrow else y
+    return [ctx.cast(y, DType.INT64) if narrow else y]
 
 
 @cann_form("Mod", "dividend-in-float32", "divisor-in-float32")
@@ -294,24 +289,6 @@ _FLOATS = (DType.FLOAT16, DType.FLOAT32)
 _TORCH = frozenset({"pytorch_half_pixel"})
 
 
-@cann_form("Resize", "nearest-mode-ignored")
-def nearest_of_asymmetric(ctx: RuleContext) -> Sequence[str]:
-    """Write the elements that the parsers of CANN 5 to 7 choose."""
-    return _nearest(ctx, _TORCH)
-
-
-@cann_form("Resize", "nearest-mode-ignored-half-pixel")
-def nearest_of_half_pixel(ctx: RuleContext) -> Sequence[str]:
-    """Write the elements that the parsers of CANN 8.5 and later choose."""
-    return _nearest(ctx, _TORCH | {"half_pixel"})
-
-
-@cann_form("Resize", "nearest-mode-ignored-ties-up")
-def nearest_with_ties_up(ctx: RuleContext) -> Sequence[str]:
-    """Write the elements that the parsers of CANN 8.5 and later and the kernel of Ascend950 choose."""
-    return _nearest(ctx, _TORCH | {"half_pixel"}, upper=True)
-
-
 @cann_form("Resize", "linear-as-asymmetric")
 def linear_as_asymmetric(ctx: RuleContext) -> Sequence[str]:
     """Write the mean of two neighbors along each axis, weighted by the place between them."""
@@ -341,6 +318,14 @@ def _nearest(ctx: RuleContext, halves: Collection[str], *, upper: bool = False) 
     for axis, places in _axes(ctx, halves, upper=upper):
         y = take(ctx, y, axis, places.nearest, places.size)
     return [ctx.own(y)]
+
+
+# The elements that the parsers of CANN 5 to 7 choose, those of CANN 8.5 and later, and those and the
+# kernel of Ascend950.
+_HALF = _TORCH | {"half_pixel"}
+FORMS["Resize", "nearest-mode-ignored"] = partial(_nearest, halves=_TORCH)
+FORMS["Resize", "nearest-mode-ignored-half-pixel"] = partial(_nearest, halves=_HALF)
+FORMS["Resize", "nearest-mode-ignored-ties-up"] = partial(_nearest, halves=_HALF, upper=True)
 
 
 def _axes(
@@ -400,13 +385,10 @@ def halves_of_output_shape(ctx: RuleContext) -> Sequence[str]:
             lengths, windows, strides, dilations, strict=True
         )
     ]
-    pads = _pads(ctx, [max(0, most - size) for most, size in zip(covered, asked, strict=True)])
+    totals = [max(0, most - size) for most, size in zip(covered, asked, strict=True)]
+    less = [total // 2 for total in totals]
+    rest = [total - half for total, half in zip(totals, less, strict=True)]
+    pads = rest + less if ctx.text("auto_pad", "") == "SAME_UPPER" else less + rest
     left = [most - pads[axis] - pads[axis + axes] for axis, most in enumerate(covered)]
     more = [max(0, size - most) for size, most in zip(asked, left, strict=True)]
     return ctx.again(auto_pad=None, output_shape=None, pads=pads, output_padding=more)
-
-
-def _pads(ctx: RuleContext, totals: Sequence[int]) -> list[int]:
-    less = [total // 2 for total in totals]
-    more = [total - half for total, half in zip(totals, less, strict=True)]
-    return more + less if ctx.text("auto_pad", "") == "SAME_UPPER" else less + more

@@ -13,6 +13,7 @@ from math import prod
 
 from atc_py.cost.factors import expected_case
 from atc_py.fix.context import RuleContext
+from atc_py.fix.fixed import Unfit
 from atc_py.fix.rule import FixRule
 from atc_py.fix.unfit import UnfitError, begin_rule
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
@@ -112,11 +113,9 @@ def _nbytes(form: OnnxGraph, name: str) -> int:
     known = known_type(form, name)
     if known is None or known.shape is None:
         return 0
-    return prod(known.shape) * _itemsize(dtype_of_element(known.element))
-
-
-def _itemsize(dtype: DType | None) -> int:
-    return _FLOAT_BYTES if dtype in {None, DType.FLOAT32, DType.FLOAT64} else dtype.itemsize
+    dtype = dtype_of_element(known.element)
+    narrow = dtype in {None, DType.FLOAT32, DType.FLOAT64}
+    return prod(known.shape) * (_FLOAT_BYTES if narrow or dtype is None else dtype.itemsize)
 
 
 def _products(form: OnnxGraph, node: OnnxNode) -> int:
@@ -134,31 +133,24 @@ def _products(form: OnnxGraph, node: OnnxNode) -> int:
     return 0
 
 
-Misfit = tuple["FixRule", UnfitError]
-"""A rule, and the condition that does not hold."""
-
 _NO_SUCH_DTYPES = "ONNX defines the operator for the dtypes of its inputs"
 _NOT_SOUND = "the node keeps to ONNX's definition"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittingForm:
-    """A form that a rule would give a node.
-
-    Attributes:
-        results: names of the values that become the node's outputs.
-    """
+    """A form that a rule would give a node."""
 
     rule: FixRule
     ctx: RuleContext
-    results: Sequence[str]
+    results: Sequence[str]  # names of the values that become the node's outputs
 
 
 def fitting_forms(
     node: SourceNode,
     rules: Iterable[FixRule],
     open_context: Callable[[], RuleContext],
-    misfits: list[Misfit],
+    misfits: list[Unfit],
 ) -> list[FittingForm]:
     """The forms of the rules that fit; rules that are `last` only where no other does.
 
@@ -167,7 +159,7 @@ def fitting_forms(
     """
     begin_rule()
     if not has_defined_dtypes(node):
-        misfits += [(rule, UnfitError(_NO_SUCH_DTYPES)) for rule in rules]
+        misfits += [_misfit(rule, node, UnfitError(_NO_SUCH_DTYPES)) for rule in rules]
         return []
     results: list[FittingForm] = []
     for rule in rules:
@@ -178,15 +170,20 @@ def fitting_forms(
         try:
             results.append(FittingForm(rule, ctx, rule.write(ctx)))
         except UnfitError as error:
-            misfits.append((rule, error))
+            if error.reason.en:
+                misfits.append(_misfit(rule, node, error))
         except (ArithmeticError, LookupError, TypeError, ValueError):
             # Lists of other lengths than the axes, strides of 0, scales that are infinite, shapes that
             # are numbers: the check has findings on them.
-            misfits.append((rule, UnfitError(_NOT_SOUND)))
+            misfits.append(_misfit(rule, node, UnfitError(_NOT_SOUND)))
         else:
             if rule.last:
                 break
     return results
+
+
+def _misfit(rule: FixRule, node: SourceNode, error: UnfitError) -> Unfit:
+    return Unfit(rule, node, error.reason, error.unbounded, error.held)
 
 
 def cheapest(forms: Sequence[FittingForm], graph: OnnxGraph, soc: Soc) -> FittingForm:

@@ -1,14 +1,13 @@
 """A node that a rule may replace, the nodes that the rule writes, and how they take its place."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from atc_py.fix import tables
 from atc_py.fix.facts import MOST_NODES, ContextFacts, Surroundings
-from atc_py.fix.ranges import Ranges
 from atc_py.fix.unfit import require, skip_unless
 from atc_py.ir import ConstData, DeferredConst, DenseConst
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
@@ -38,13 +37,8 @@ class RuleContext(ContextFacts):
     """A node of the model, and what a rule writes in its place.
 
     Attributes:
-        opset: the version of ONNX's operators at which new nodes are written.
-        made: the new nodes, producers first.
-        consts: data of new constants by name.
-        made_bytes: bytes of these.
         absorbed: nodes that go along with the node, each reading the one before it; the results
             are then those of the last.
-        beside: nodes that stay, whose results the absorbed ones read and what is written does not.
     """
 
     def __init__(
@@ -52,19 +46,19 @@ class RuleContext(ContextFacts):
         node: OnnxNode,
         opset: int,
         fresh: Callable[[str], str],
-        ranges: Ranges | None = None,
         around: Surroundings | None = None,
     ) -> None:
         """Start without new nodes; `fresh` returns an unused name, given a base."""
-        super().__init__(node, ranges, around)
+        super().__init__(node, around)
         self.absorbed: tuple[OnnxNode, ...] = ()
+        # nodes that stay, whose results the absorbed ones read and what is written does not
         self.beside: tuple[OnnxNode, ...] = ()
-        self.opset = opset
-        self.made: list[OnnxNode] = []
+        self.opset = opset  # the version of ONNX's operators at which new nodes are written
+        self.made: list[OnnxNode] = []  # the new nodes, producers first
         self._origin = replace(node, replaces=node.replaces or node.op_type)
-        self.consts: dict[str, ConstData] = {}
+        self.consts: dict[str, ConstData] = {}  # data of new constants by name
         self._fresh = fresh
-        self.made_bytes = 0
+        self.made_bytes = 0  # bytes of these
 
     def const(self, array: ArrayLike, dtype: DType | None = None, label: str = "const") -> str:
         """The name of a new constant; int64 unless `dtype` says otherwise."""
@@ -165,9 +159,9 @@ class RuleContext(ContextFacts):
             for name, default in defaults.items()
             if default.default is not None
         }
-        around, graph = self._surroundings, None
-        if around is not None:
-            graph = function_body(node, {**attributes, **node.attributes}, around.tensors)
+        skip_unless(self._surroundings is not None)
+        tensors = cast("Surroundings", self._surroundings).tensors
+        graph = function_body(node, {**attributes, **node.attributes}, tensors)
         skip_unless(graph is not None)
         return () if graph is None else self.inline(graph, [*graph.inputs])
 
@@ -177,7 +171,9 @@ class RuleContext(ContextFacts):
         Names that the graph takes from around it stay.
         """
         names = dict(zip(body.inputs, inputs, strict=True))
-        names.update({name: self._const_of(const) for name, const in body.consts.items()})
+        for name, const in body.consts.items():
+            data = const.numpy()
+            names[name] = self._keep(np.ascontiguousarray(data).reshape(data.shape), "const")
         self._write(body.nodes, names)
         return tuple(names.get(name, name) for name in body.outputs)
 
@@ -191,10 +187,6 @@ class RuleContext(ContextFacts):
             made = self.ops(node.op_type, *inputs, count=count, **attributes)
             pairs = zip(node.output_names, made, strict=True)
             names.update((name, new) for name, new in pairs if name)
-
-    def _const_of(self, const: ConstData) -> str:
-        value = const.numpy()
-        return self._keep(np.ascontiguousarray(value).reshape(value.shape), "const")
 
     def squeeze(self, x: str, axes: Sequence[int]) -> str:
         return self._along("Squeeze", x, axes)

@@ -3,7 +3,7 @@
 Over 400 lines: the rounds share the state of one fix.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias
 
@@ -12,14 +12,14 @@ from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.findings_builder import amended
 from atc_py.diag import OPERATOR_RESTATED
-from atc_py.fix.choosing import FittingForm, Misfit, cheapest, fitting_forms
+from atc_py.fix.choosing import FittingForm, cheapest, fitting_forms
 from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.deviating import are_read_elsewhere, deviating_nodes, is_unknown_to_parser
 from atc_py.fix.facts import Surroundings
 from atc_py.fix.fixed import Applied, Fixed, Lineage, Unfit, application_of, nodes_looked_through
 from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
-from atc_py.fix.restate import PREFERRED, opsets_to_try, restate_graph
+from atc_py.fix.restate import PREFERRED, Look, restate_graph, state_at_best
 from atc_py.fix.rule import Exactness, FixRule, Purpose, check_rules, rules_of_operator
 from atc_py.fix.start import Start, bind_inputs
 from atc_py.fix.tidy.tidying import tidy_graph
@@ -31,7 +31,7 @@ from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.rewriting.graph_body import levels_of
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.onnx_graph.source import QuantizedNode, SourceModel, SourceNode
+from atc_py.onnx_graph.source import QuantizedNode, SourceModel, SourceNode, SourceTensor
 from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.options.fix_rules import FixRules
@@ -56,19 +56,12 @@ _MOST_TIDYINGS = 3
 # A node of the file, and the rules by which a part of what replaces it has come to be.
 _Choice = tuple[int, tuple[str, ...]]
 
-_Look: TypeAlias = Callable[[], tuple[FoldedModel, Checked]]
-
 Trial: TypeAlias = Callable[[FoldedModel, Checked], Sequence[Finding]]
 """Further findings: errors of nodes that the list takes and for which a SoC has no kernel."""
 
 
 class Fixer:
-    """Applies rules to one file.
-
-    Attributes:
-        looked_around: whether a rule that was tried has looked at more than its node.
-        start: the file folded and checked; None until `fix` where it was not given.
-    """
+    """Applies rules to one file."""
 
     def __init__(
         self,
@@ -85,9 +78,9 @@ class Fixer:
         that are bound; `trial` finds listed nodes that would not compile, else the list alone
         decides.
         """
-        self.looked_around = False
+        self.looked_around = False  # whether a rule that was tried has looked at more than its node
         self._file = file
-        self.start = start
+        self.start = start  # the file folded and checked; None until `fix` where it was not given
         self._trial = trial
         self._measures = False
         self._conditions = conditions
@@ -116,7 +109,10 @@ class Fixer:
         self._measures, choices = measures, 0
         while True:
             result = self._fix(shapes)
-            refused = self._still_refused(result)
+            refused = set()
+            if result.model is not None:
+                refused = {node.index for node in self._refused(result.model, result.after)}
+                refused &= {step.node.index for step in result.applied}
             if not refused:
                 if tidy:
                     self._tidy(result)
@@ -128,12 +124,6 @@ class Fixer:
                 else:
                     self._hopeless[index] = _misfits_of(index, result)
             self._applied.clear()
-
-    def _still_refused(self, fixed: Fixed) -> set[int]:
-        if fixed.model is None:
-            return set()
-        refused = {node.index for node in self._refused(fixed.model, fixed.after)}
-        return refused & {applied_rule.node.index for applied_rule in fixed.applied}
 
     def _fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """The model with every rule applied that fits; hopeless nodes are left out."""
@@ -154,39 +144,32 @@ class Fixer:
         known = [misfit for misfits in self._hopeless.values() for misfit in misfits]
         if self._is_modernized(graph, model, after):
             model, after = look()
-        precise = self._for_precision()
+        precise = self._rules.for_precision
+        if precise is None:
+            precise = self._conditions.mode is PrecisionMode.FORCE_FP16
+        settled, unfit = False, list[Unfit]()
         for _ in range(_MOST_ROUNDS + self._levels):
             changed, unfit, after = self._listing_round(graph, model, after)
-            source, refused = model.source, set(self._refused(model.source, after))
             if not changed and self._rules.for_cann:
                 model, after = self._read_as_onnx(graph, look, (model, after))
-                source, refused = model.source, set(self._refused(model.source, after))
-                self._deviations = self._deviating(source, after)
-                changed, misfits = self._round(graph, source, self._deviations, Purpose.CANN)
+                self._deviations = self._deviating(model.source, after)
+                changed, misfits = self._round(graph, model.source, self._deviations, Purpose.CANN)
                 unfit += misfits
             if not changed and precise:
-                precise, listed = False, set(source.nodes) - refused
-                changed, _misfits = self._round(graph, source, listed, Purpose.PRECISION)
-            if self._lineage.endless:
-                return Fixed(file, graph, before, after, tuple(self._applied), settled=False)
-            if not changed:
+                refused = set(self._refused(model.source, after))
+                precise, listed = False, set(model.source.nodes) - refused
+                changed, _misfits = self._round(graph, model.source, listed, Purpose.PRECISION)
+            settled = not changed and not self._lineage.endless
+            if settled or self._lineage.endless:
                 break
             model, after = look()
-        else:
-            return Fixed(file, graph, before, after, tuple(self._applied), settled=False)
-        return Fixed(
-            file,
-            graph,
-            before,
-            after,
-            tuple(self._applied),
-            (*known, *unfit),
-            look=look,
-            folded=model,
-            imported=imported,
-        )
+        fixed = Fixed(file, graph, before, after, tuple(self._applied), settled=settled)
+        if settled:
+            fixed.unfit, fixed.look = (*known, *unfit), look
+            fixed.folded, fixed.imported = model, imported
+        return fixed
 
-    def _looking(self, graph: OnnxGraph, quantized: tuple[QuantizedNode, ...]) -> _Look:
+    def _looking(self, graph: OnnxGraph, quantized: tuple[QuantizedNode, ...]) -> Look:
         file = self._file
 
         def look() -> tuple[FoldedModel, Checked]:
@@ -201,10 +184,8 @@ class Fixer:
     def _tidy(self, fixed: Fixed) -> None:
         if fixed.model is None or fixed.look is None or not fixed.applied:
             return
-        graph, own = (
-            fixed.graph,
-            {n for a in fixed.applied for new in a.made for n in new.output_names},
-        )
+        graph = fixed.graph
+        own = {n for step in fixed.applied for new in step.made for n in new.output_names}
         nodes, consts = graph.nodes, dict(graph.consts)
         refused = {node.index for node in self._refused(fixed.model, fixed.after)}
         barred: set[int] = set()
@@ -214,9 +195,7 @@ class Fixer:
             new = {node.index for node in self._refused(folded.source, after)} - refused
             if not new:
                 fixed.folded, fixed.after, fixed.tidied = folded, after, tidied
-                fixed.applied = tuple(
-                    applied_rule.with_moved(tidied.moved) for applied_rule in fixed.applied
-                )
+                fixed.applied = tuple(step.with_moved(tidied.moved) for step in fixed.applied)
                 return
             barred |= new
             graph.nodes, graph.consts = nodes, dict(consts)
@@ -230,38 +209,22 @@ class Fixer:
         old = 0 < graph.opsets.get("", 0) < _OLDEST
         if not old or not any(self._refused(model.source, checked)):
             return False
-        return not restate_graph(graph, model, self._library, PREFERRED)
+        return restate_graph(graph, model, self._library, PREFERRED)
 
     def _read_as_onnx(
-        self, graph: OnnxGraph, look: _Look, seen: tuple[FoldedModel, Checked]
+        self, graph: OnnxGraph, look: Look, seen: tuple[FoldedModel, Checked]
     ) -> tuple[FoldedModel, Checked]:
         """State a model at an opset at which CANN reads it; the model as it is without such an opset."""
         model, checked = seen
-        own = graph.opsets.get("", 0)
         met = chain.from_iterable(self._deviating(model.source, checked).values())
         if not are_read_elsewhere(met, self._library):
             return seen
-        nodes, opsets = list(graph.nodes), graph.opsets
-        for opset in opsets_to_try(model.source, self._library, self._conditions.cann):
-            if opset == own:
-                break
-            if restate_graph(graph, model, self._library, opset):
-                continue
-            stated = look()
-            if _errors(stated[1]) <= _errors(checked):
-                return stated
-            graph.nodes, graph.opsets = list(nodes), opsets
-            seen = look()
-        return seen
+        return state_at_best(graph, seen, look, self._library, self._conditions.cann)
 
     def _deviating(
         self, source: SourceModel, checked: Checked
     ) -> Mapping[SourceNode, frozenset[str]]:
         return deviating_nodes(source, checked, self._library, self._conditions)
-
-    def _for_precision(self) -> bool:
-        chosen = self._rules.for_precision
-        return self._conditions.mode is PrecisionMode.FORCE_FP16 if chosen is None else chosen
 
     def _round(
         self,
@@ -274,11 +237,10 @@ class Fixer:
         writer = Writer(graph)
         unfit: list[Unfit] = []
         changed = False
-        self._ranges = Ranges(
-            graph, {name: Range(*bound) for name, bound in self._rules.ranges.items()}
-        )
+        given = {name: Range(*bound) for name, bound in self._rules.ranges.items()}
         made_bytes = 0 if self._around is None else self._around.made_bytes
-        around = Surroundings(graph, self._file.tensors, writer.nodes, made_bytes)
+        ranges = Ranges(graph, given)
+        around = Surroundings(graph, self._file.tensors, ranges, writer.nodes, made_bytes)
         self._around = around
         self._pending: dict[OnnxNode, FittingForm] = {}
         for node in graph.nodes:
@@ -329,7 +291,9 @@ class Fixer:
         }
         pairs = [*zip(model.all_nodes, checked.check.rows, strict=True)]
         closed = any(
-            row.standing is Standing.ERROR and node.op_type == "Cast" and _has_double(node)
+            row.standing is Standing.ERROR
+            and node.op_type == "Cast"
+            and _have_double((*node.inputs, *node.outputs))
             for node, row in pairs
         )
         for node, row in pairs:
@@ -338,7 +302,7 @@ class Fixer:
             unknown = self._rules.for_cann and is_unknown_to_parser(
                 node, self._library, self._conditions
             )
-            if not listed or unknown or (closed and _reads_double(node)):
+            if not listed or unknown or (closed and _have_double(node.inputs)):
                 yield node
 
     def _rules_of(
@@ -383,17 +347,11 @@ class Fixer:
         contexts: list[RuleContext] = []
 
         def open_context() -> RuleContext:
-            contexts.append(RuleContext(node, opset, writer.fresh, self._ranges, around))
+            contexts.append(RuleContext(node, opset, writer.fresh, around))
             return contexts[-1]
 
-        misfits: list[Misfit] = []
-        forms = fitting_forms(node, rules, open_context, misfits)
+        forms = fitting_forms(node, rules, open_context, unfit)
         self.looked_around = self.looked_around or any(ctx.looked_around for ctx in contexts)
-        unfit += [
-            Unfit(rule, node, error.reason, error.unbounded, error.held)
-            for rule, error in misfits
-            if error.reason.en
-        ]
         if not forms:
             return False
         form = cheapest(forms, writer.graph, self._conditions.soc)
@@ -417,20 +375,15 @@ class Fixer:
         chain = (*chain[:-1], *ctx.beside, *chain[-1:])
         new = writer.nodes[start:]
         given = [] if chain else nodes_looked_through(writer.graph, node, new)
-        step = application_of(writer.graph, (node, *chain), new, self._ranges, given)
+        step = application_of(writer.graph, (node, *chain), new, around.ranges, given)
         before = self._lineage.of(node.writes)
         names = (*origin.writes, *(name for new_node in made for name in new_node.output_names))
         self._lineage.note(before, form.rule, names)
         self._applied.append(Applied(form.rule, node, made, step))
 
 
-def _reads_double(node: SourceNode) -> bool:
-    return any(each is not None and each.dtype is DType.FLOAT64 for each in node.inputs)
-
-
-def _has_double(node: SourceNode) -> bool:
-    made = (each is not None and each.dtype is DType.FLOAT64 for each in node.outputs)
-    return _reads_double(node) or any(made)
+def _have_double(tensors: Iterable[SourceTensor | None]) -> bool:
+    return any(tensor is not None and tensor.dtype is DType.FLOAT64 for tensor in tensors)
 
 
 def _misfits_of(index: int, fixed: Fixed) -> list[Unfit]:
@@ -444,7 +397,3 @@ def _misfits_of(index: int, fixed: Fixed) -> list[Unfit]:
     reason = Text("its new nodes are listed: {finding}", finding=error.message)
     refused = Unfit(applied.rule, applied.node, reason, refused=error.message)
     return [refused, *own]
-
-
-def _errors(checked: Checked) -> int:
-    return checked.check.counts.get(Standing.ERROR, 0)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from atc_py.fix import tables
 from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
-from atc_py.fix.unfit import require
+from atc_py.fix.unfit import require, skip_unless
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.tensors import TensorReader
@@ -27,20 +27,20 @@ class Surroundings:
     Attributes:
         graph: the graph, whose constants are known.
         tensors: reads the tensors of attributes.
-        taken: nodes that a rule replaces along with another one.
-        made_bytes: bytes of the constants that rules have made.
+        ranges: bounds of the integers in the graph.
     """
 
     def __init__(
         self,
         graph: OnnxGraph,
         tensors: TensorReader,
+        ranges: Ranges,
         written: Sequence[OnnxNode] = (),
         made_bytes: int = 0,
     ) -> None:
-        self.graph, self.tensors = graph, tensors
-        self.taken: set[OnnxNode] = set()
-        self.made_bytes = made_bytes
+        self.graph, self.tensors, self.ranges = graph, tensors, ranges
+        self.taken: set[OnnxNode] = set()  # nodes that a rule replaces along with another one
+        self.made_bytes = made_bytes  # bytes of the constants that rules have made
         self._written = written
 
     @property
@@ -71,34 +71,24 @@ class ContextFacts:
     Attributes:
         looked_around: whether the rule has asked for more than the node: its graph, or the makers and
             ranges of its inputs.
-        computes_in: the dtype of new scalars, where it is not that of the first input.
     """
 
-    def __init__(
-        self,
-        node: OnnxNode,
-        ranges: Ranges | None = None,
-        around: Surroundings | None = None,
-    ) -> None:
+    def __init__(self, node: OnnxNode, around: Surroundings | None = None) -> None:
         self.node = node
         self.looked_around = False
+        # the dtype of new scalars, where it is not that of the first input
         self.computes_in: DType | None = None
         self._surroundings = around
-        self._known_ranges = ranges
 
     @property
-    def around(self) -> Surroundings | None:
-        """The graph around the node; None where a node is only restated."""
+    def around(self) -> Surroundings:
+        """The graph around the node; that of a node which is only restated is of no concern."""
         self.looked_around = True
-        return self._surroundings
+        skip_unless(self._surroundings is not None)
+        return cast("Surroundings", self._surroundings)
 
     def producer(self, name: str) -> OnnxNode | None:
-        return None if self.around is None else self.around.graph.producer(name)
-
-    @property
-    def _ranges(self) -> Ranges | None:
-        self.looked_around = True
-        return self._known_ranges
+        return self.around.graph.producer(name)
 
     # Tensors ------------------------------------------------------------------------------------
 
@@ -205,25 +195,19 @@ class ContextFacts:
 
     def maker(self, tensor: SourceTensor | None) -> SourceNode | None:
         """The node that computes a tensor; None for inputs, constants and absent ones."""
-        return None if tensor is None or self._ranges is None else self._ranges.maker(tensor)
+        return None if tensor is None else self.producer(tensor.name)
 
     def range(self, position: int) -> Range | None:
         """Bounds of an integer input; None for other dtypes and absent inputs."""
         tensor = self.tensor(position)
-        return None if tensor is None or self._ranges is None else self._ranges.of(tensor)
+        return None if tensor is None else self.around.ranges.of(tensor)
 
     def result_range(self, position: int = 0) -> Range | None:
         """Bounds of an integer output; None for other dtypes and absent outputs."""
         tensor = self.output(position)
-        return None if tensor is None or self._ranges is None else self._ranges.of(tensor)
+        return None if tensor is None else self.around.ranges.of(tensor)
 
     def may_wrap(self, position: int = 0) -> bool:
         """True unless an integer output is known to fit its dtype before it is stored."""
         tensor = self.output(position)
-        return tensor is None or self._ranges is None or self._ranges.may_wrap(tensor)
-
-    def unbounded(
-        self, tensor: SourceTensor, target: Range
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """As of `Ranges`."""
-        return ((), ()) if self._ranges is None else self._ranges.unbounded(tensor, target)
+        return tensor is None or self.around.ranges.may_wrap(tensor)

@@ -26,26 +26,18 @@ _MOST_LOOKED_THROUGH = 16
 
 @dataclass(frozen=True, slots=True)
 class RuleApplication:
-    """A node and the nodes that a rule wrote in its place, at the opset at which they stood.
+    """A node and the nodes that a rule wrote in its place, at the opset at which they stood."""
 
-    Attributes:
-        origin: the node.
-        chain: further nodes that it stood for, or that the new nodes compute again, producers first.
-        written: the nodes that replaced it, producers first.
-        opsets: imported version of each domain.
-        types: types of the values that either side reads, and of the results, as far as known.
-        ranges: bounds of the integers among the node's inputs and outputs.
-        consts: the constants that either side reads.
-        given: nodes before the node that the rule looked through, producers first.
-    """
-
-    origin: OnnxNode
-    written: tuple[OnnxNode, ...]
-    opsets: Mapping[str, int]
+    origin: OnnxNode  # the node
+    written: tuple[OnnxNode, ...]  # the nodes that replaced it, producers first
+    opsets: Mapping[str, int]  # imported version of each domain
+    # types of the values that either side reads, and of the results, as far as known
     types: Mapping[str, ValueType]
-    ranges: Mapping[str, Range]
-    consts: Mapping[str, ConstData]
+    ranges: Mapping[str, Range]  # bounds of the integers among the node's inputs and outputs
+    consts: Mapping[str, ConstData]  # the constants that either side reads
+    # nodes before the node that the rule looked through, producers first
     given: tuple[OnnxNode, ...] = ()
+    # further nodes that it stood for, or that the new nodes compute again, producers first
     chain: tuple[OnnxNode, ...] = ()
 
     @property
@@ -113,16 +105,12 @@ def nodes_looked_through(
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A rule that was applied.
-
-    Attributes:
-        step: both, so that they can be run.
-    """
+    """A rule that was applied."""
 
     rule: FixRule
     node: OnnxNode
     made: tuple[OnnxNode, ...]
-    step: RuleApplication
+    step: RuleApplication  # both, so that they can be run
 
     def with_moved(self, moved: Mapping[str, OnnxNode]) -> Applied:
         """The same with those of its nodes that tidying has moved, by former results."""
@@ -132,20 +120,15 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """A rule that did not fit a refused node.
-
-    Attributes:
-        reason: the condition that does not hold.
-        unbounded: inputs of the model whose bounds could make it hold.
-        held: the number of conditions that hold before it; by default as many as a rule can have.
-        refused: what the list has against the nodes that the rule would make, where it fits.
-    """
+    """A rule that did not fit a refused node."""
 
     rule: FixRule
     node: SourceNode
-    reason: Text
-    unbounded: tuple[str, ...] = ()
+    reason: Text  # the condition that does not hold
+    unbounded: tuple[str, ...] = ()  # inputs of the model whose bounds could make it hold
+    # the number of conditions that hold before it; by default as many as a rule can have
     held: int = 1 << 16
+    # what the list has against the nodes that the rule would make, where it fits
     refused: Text | None = None
 
 
@@ -194,29 +177,22 @@ class UnmeasuredError(Exception):
 
 @dataclass(slots=True)
 class Fixed:
-    """A model after fixing.
-
-    Attributes:
-        graph: the graph in its new form.
-        after: the check of the new form.
-        unfit: the rules that did not fit nodes that are still refused.
-        settled: whether the last round changed nothing; False if a bound ended the rounds.
-        look: folds and checks the graph once more; None if it is not settled.
-        folded: the graph with its branches and as a source model; None if it is not settled.
-        tidied: changes of tidying, after the last rule.
-        imported: nodes that stand for quantized layers of the file, as the compiler takes them.
-    """
+    """A model after fixing."""
 
     file: OnnxFile
-    graph: OnnxGraph
+    graph: OnnxGraph  # the graph in its new form
     before: Checked
-    after: Checked
+    after: Checked  # the check of the new form
     applied: tuple[Applied, ...] = ()
-    unfit: tuple[Unfit, ...] = ()
+    unfit: tuple[Unfit, ...] = ()  # the rules that did not fit nodes that are still refused
+    # whether the last round changed nothing; False if a bound ended the rounds
     settled: bool = True
+    # folds and checks the graph once more; None if it is not settled
     look: Callable[[], tuple[FoldedModel, Checked]] | None = None
+    # the graph with its branches and as a source model; None if it is not settled
     folded: FoldedModel | None = None
-    tidied: Tidied = field(default_factory=Tidied)
+    tidied: Tidied = field(default_factory=Tidied)  # changes of tidying, after the last rule
+    # nodes that stand for quantized layers of the file, as the compiler takes them
     imported: frozenset[OnnxNode] = frozenset()
 
     @property
@@ -249,14 +225,11 @@ class Lineage:
 
     Rules that undo each other return on the way to one node again and again; a rule that writes its
     own operator several times doubles the model each round. Both end here, long before memory does.
-
-    Attributes:
-        endless: whether a bound was reached; what has been written is then of no use.
     """
 
     def __init__(self, levels: int = 0) -> None:
         """Know nothing yet; `levels` are those of graphs in the graphs of the file's nodes."""
-        self.endless = False
+        self.endless = False  # whether a bound was reached; what has been written is then of no use
         self._most = MOST_RETURNS + levels
         self._rules: dict[str, tuple[str, ...]] = {}
         self._written = 0

@@ -1,16 +1,15 @@
 """A fixed model as a file: at the opset that suits the list, with layers of the file, or in memory alone."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from atc_py.check.bound_node import Conditions
-from atc_py.check.findings import Standing
 from atc_py.diag import AtcError
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.measured import fix_measured
-from atc_py.fix.restate import opsets_to_try, restate_graph
+from atc_py.fix.restate import state_at_best
 from atc_py.fix.start import with_input_ranges
-from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.rewriting.qdq.raising import means_the_same
@@ -36,8 +35,7 @@ def with_original_layers(fixed: Fixed) -> OnnxGraph | None:
     if not any(map(graph.producer, imported)):
         return None
     own = {name: node for node in file.nodes for name in node.writes}
-    walk = _Walk(graph, own, imported, {*graph.consts, *graph.inputs})
-    nodes = walk.nodes_of(graph.outputs)
+    nodes = _nodes_for(graph.outputs, partial(_maker, graph, own, imported))
     taken = set(file.nodes).difference(graph.nodes).intersection(nodes)
     opset = graph.opsets.get("", 0)
     if not taken or not all(means_the_same(node, opset) for node in taken):
@@ -45,10 +43,12 @@ def with_original_layers(fixed: Fixed) -> OnnxGraph | None:
     domains = {
         domain: file.opsets[domain] for domain in {n.domain for n in taken} if domain in file.opsets
     }
+    known = file.contents.weights
+    weights = {name: known[name] for node in taken for name in node.reads if name in known}
     return replace(
         graph,
         nodes=nodes,
-        consts={**_weights(file, taken), **graph.consts},
+        consts={**weights, **graph.consts},
         opsets={**domains, **graph.opsets},
     )
 
@@ -70,87 +70,46 @@ def in_qdq(graph: OnnxGraph, file: OnnxFile, *, strict: bool) -> OnnxGraph | Non
     return copy
 
 
-def _weights(file: OnnxFile, nodes: Collection[OnnxNode]) -> dict[str, ConstData]:
-    weights = file.contents.weights
-    return {name: weights[name] for node in nodes for name in node.reads if name in weights}
+def _maker(
+    graph: OnnxGraph, own: Mapping[str, OnnxNode], imported: Collection[str], name: str
+) -> OnnxNode | None:
+    """The node that makes a value, among `own` of the file if it may; None for consts and inputs."""
+    node = graph.producer(name)
+    if node is not None and name not in imported:
+        return node
+    if node is None and (name in graph.consts or name in graph.inputs):
+        return None
+    return own.get(name, node)
 
 
-class _Walk:
-    """A walk from the outputs of a graph back to what makes them, in the file where it may.
-
-    Args:
-        graph: the graph.
-        own: the nodes of the file by theirs.
-        imported: results whose makers in the graph give way.
-        there: constants and inputs of the graph.
-    """
-
-    def __init__(
-        self,
-        graph: OnnxGraph,
-        own: Mapping[str, OnnxNode],
-        imported: Collection[str],
-        there: Collection[str],
-    ) -> None:
-        self._graph = graph
-        self._own = own
-        self._imported = imported
-        self._there = there
-
-    def nodes_of(self, names: Collection[str]) -> list[OnnxNode]:
-        done: dict[OnnxNode, None] = {}
-        opened: set[OnnxNode] = set()
-        waiting = [(name, False) for name in reversed([*names])]
-        while waiting:
-            name, is_ready = waiting.pop()
-            node = self._maker(name)
-            if node is None or node in done:
-                continue
-            if is_ready:
-                done[node] = None
-            elif node not in opened:
-                opened.add(node)
-                waiting.append((name, True))
-                waiting += [(read, False) for read in reversed(node.reads)]
-        return [*done]
-
-    def _maker(self, name: str) -> OnnxNode | None:
-        """The node that makes a value; None for a constant or an input."""
-        node = self._graph.producer(name)
-        if node is not None and name not in self._imported:
-            return node
-        if node is None and name in self._there:
-            return None
-        return self._own.get(name, node)
+def _nodes_for(
+    names: Collection[str], maker_of: Callable[[str], OnnxNode | None]
+) -> list[OnnxNode]:
+    """The nodes that make `names`, producers first."""
+    done: dict[OnnxNode, None] = {}
+    opened: set[OnnxNode] = set()
+    waiting = [(name, False) for name in reversed([*names])]
+    while waiting:
+        name, is_ready = waiting.pop()
+        node = maker_of(name)
+        if node is None or node in done:
+            continue
+        if is_ready:
+            done[node] = None
+        elif node not in opened:
+            opened.add(node)
+            waiting.append((name, True))
+            waiting += [(read, False) for read in reversed(node.reads)]
+    return [*done]
 
 
 def state_at_listed_opset(fixed: Fixed, library: Library, cann: str | None = None) -> int:
-    """State the graph at the opset that suits the list, check it there, and return the opset.
-
-    Where a node has no form at an opset, or one with more errors, the next one is tried; the graph
-    stays at its own where none is left. The parser of the release `cann` is to have the operators
-    there.
-    """
-    folded, graph = fixed.folded, fixed.graph
-    if folded is None or fixed.look is None:
+    """State the graph at the opset that suits the list, check it there, and return the opset."""
+    if fixed.folded is None or fixed.look is None:
         return 0
-    own = graph.opsets.get("", 0)
-    nodes, opsets, errors = list(graph.nodes), graph.opsets, _errors(fixed)
-    for opset in opsets_to_try(folded.source, library, cann):
-        if opset == own:
-            break
-        if restate_graph(graph, folded, library, opset):
-            continue
-        fixed.folded, fixed.after = fixed.look()
-        if _errors(fixed) <= errors:
-            return opset
-        graph.nodes, graph.opsets = list(nodes), opsets
-        fixed.folded, fixed.after = fixed.look()
-    return own
-
-
-def _errors(fixed: Fixed) -> int:
-    return fixed.after.check.counts.get(Standing.ERROR, 0)
+    seen = fixed.folded, fixed.after
+    fixed.folded, fixed.after = state_at_best(fixed.graph, seen, fixed.look, library, cann)
+    return fixed.graph.opsets.get("", 0)
 
 
 def fixed_file(

@@ -93,6 +93,9 @@ def _corners(function: Callable[[int, int], int]) -> Rule:
     return rule
 
 
+_product = _corners(lambda a, b: a * b)
+
+
 def _of_ends(function: Callable[[Iterator[int]], int]) -> Rule:
     """The rule of results whose bounds are a function of the lower and of the upper bounds."""
 
@@ -178,14 +181,7 @@ def axes_of(node: SourceNode) -> tuple[int, ...] | None:
 
 
 def _square(bounds: Range) -> Range:
-    least = _absolute(bounds)
-    return Range(least.low**2, least.high**2)
-
-
-def _sums(node: SourceNode, known: Known) -> Range | None:
-    axes = axes_of(node)
-    count, result = _count(node.inputs[0], axes), known[0]
-    return None if result is None or count is None else _times(result, count)
+    return Range(*(bound**2 for bound in _absolute(bounds)))
 
 
 def _products(node: SourceNode, known: Known) -> Range | None:
@@ -200,7 +196,7 @@ def _products(node: SourceNode, known: Known) -> Range | None:
 
 
 def _matrix(node: SourceNode, known: Known) -> Range | None:
-    pair = _corners(lambda a, b: a * b)(node, known)
+    pair = _product(node, known)
     count = _count(node.inputs[0], (-1,))
     return None if pair is None or count is None else _times(pair, count)
 
@@ -208,7 +204,7 @@ def _matrix(node: SourceNode, known: Known) -> Range | None:
 def _general(node: SourceNode, known: Known) -> Range | None:
     """The range of a product of matrices plus a matrix, with factors of 1."""
     factors = (node.attributes.get(name, 1.0) for name in ("alpha", "beta"))
-    pair = _corners(lambda a, b: a * b)(node, known) if len(known) == 2 else None  # noqa: PLR2004
+    pair = _product(node, known) if len(known) == 2 else None  # noqa: PLR2004
     count = _count(node.inputs[0], (0 if node.attributes.get("transA") else -1,))
     if pair is None or count is None or any(factor != 1 for factor in factors):
         return None
@@ -229,7 +225,6 @@ def _size(node: SourceNode, _known: Known) -> Range | None:
 
 
 def _axis_of(default: int) -> Rule:
-
     def rule(node: SourceNode, _known: Known) -> Range | None:
         axis = node.attributes.get("axis", default)
         size = _count(node.inputs[0], (axis,))
@@ -305,7 +300,7 @@ def _power(node: SourceNode, known: Known) -> Range | None:
 
 
 def _leaky(node: SourceNode, known: Known) -> Range | None:
-    product = _corners(lambda a, b: a * b)(node, known)
+    product = _product(node, known)
     return None if product is None or known[0] is None else product.joined(known[0])
 
 
@@ -360,7 +355,7 @@ RULES: Mapping[str, Rule] = {
     "CenterCropPad": _of(0, zero=True),
     "Clip": _clip,
     "Concat": lambda node, known: _join(_known_ranges(node, known)),
-    "CumSum": _sums,
+    "CumSum": _reduction(),
     "Div": _quotient,
     "EyeLike": lambda _node, _known: Range(0, 1),
     "Gemm": _general,
@@ -368,7 +363,7 @@ RULES: Mapping[str, Rule] = {
     "Max": _of_ends(max),
     "Min": _of_ends(min),
     "Mod": _remainder,
-    "Mul": _corners(lambda a, b: a * b),
+    "Mul": _product,
     "Neg": lambda _node, known: known[0] and Range(-known[0].high, -known[0].low),
     "NonMaxSuppression": _places,
     "NonZero": _places,

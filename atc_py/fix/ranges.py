@@ -125,7 +125,7 @@ class Ranges:
         self._known: dict[str, Range | None] = {}
         self._free: set[str] = set()
 
-    def maker(self, tensor: SourceTensor) -> OnnxNode | None:
+    def _maker(self, tensor: SourceTensor) -> OnnxNode | None:
         return self._graph.producer(tensor.name)
 
     def of(self, tensor: SourceTensor) -> Range | None:
@@ -180,7 +180,7 @@ class Ranges:
 
     def _needed(self, tensor: SourceTensor) -> Iterator[SourceTensor]:
         """Yield the tensors whose ranges have to be known before that of `tensor`."""
-        maker = self.maker(tensor)
+        maker = self._maker(tensor)
         if tensor.name in self._known or maker is None or self._rule(tensor) is None:
             return
         for source in maker.inputs:
@@ -188,7 +188,7 @@ class Ranges:
                 yield source
 
     def _rule(self, tensor: SourceTensor) -> Rule | None:
-        maker = self.maker(tensor)
+        maker = self._maker(tensor)
         if tensor.const is not None or maker is None or maker.domain:
             return None
         position = maker.output_names.index(tensor.name)
@@ -212,13 +212,13 @@ class Ranges:
         result = self._given.get(tensor.name, self._by_rule(tensor))
         if result is None or not result.within(limit):
             result = limit  # a result that may wrap may be anything
-            if self.maker(tensor):
+            if self._maker(tensor):
                 self._free.add(tensor.name)
         size = self._indexes.get(tensor.name)
         return result if size is None else result.met(Range(-size, size - 1))
 
     def _by_rule(self, tensor: SourceTensor) -> Range | None:
-        rule, node = self._rule(tensor), self.maker(tensor)
+        rule, node = self._rule(tensor), self._maker(tensor)
         if rule is None or node is None:
             return None
         known = [None if tensor is None else self._known.get(tensor.name) for tensor in node.inputs]

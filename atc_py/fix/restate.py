@@ -12,9 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from atc_py.check.deviations import certainty_on, parser_opsets
+from atc_py.check.evaluate import Checked
+from atc_py.check.findings import Standing
 from atc_py.check.restating import restated_at
 from atc_py.fix.context import RuleContext, splice
-from atc_py.fix.unfit import UnfitError, require
+from atc_py.fix.unfit import UnfitError, require, skip_unless
 from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.graph import Branch, OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.history import history
@@ -95,9 +97,6 @@ def _slope(ctx: RuleContext) -> str:
     return ctx.unsqueeze(ctx.name(1), list(range(1, rank - 1)))
 
 
-NotStated = tuple["SourceNode", Text]
-"""A node without a form at the opset, and why."""
-
 _Branches: TypeAlias = "Mapping[OnnxNode, tuple[Branch, ...]]"
 
 PREFERRED = 12
@@ -117,7 +116,8 @@ def opsets_to_try(model: SourceModel, library: Library, cann: str | None = None)
     operator otherwise than ONNX come last.
     """
     own = model.opsets.get("", PREFERRED)
-    listed = _listed(model, library)
+    specs = {node.op_type: library.find(node.op_type, node.domain) for node in model.all_nodes}
+    listed = [spec for spec in specs.values() if spec is not None and not spec.custom]
     common = set.intersection(*(set(spec.opsets) for spec in listed)) if listed else {own}
     tiers = [common]
     if cann is not None:
@@ -129,11 +129,6 @@ def opsets_to_try(model: SourceModel, library: Library, cann: str | None = None)
         tiers = [read & common, read - common, taken - read]
     nearest = [sorted(tier, key=lambda opset: (abs(opset - own), -opset)) for tier in tiers if tier]
     return [opset for tier in nearest for opset in tier] or [PREFERRED]
-
-
-def _listed(model: SourceModel, library: Library) -> list[OpSpec]:
-    specs = {node.op_type: library.find(node.op_type, node.domain) for node in model.all_nodes}
-    return [spec for spec in specs.values() if spec is not None and not spec.custom]
 
 
 def _deviating_opsets(specs: Collection[OpSpec], cann: str) -> set[int]:
@@ -176,34 +171,65 @@ def changed_results(nodes: Collection[OnnxNode], before: int, after: int) -> set
     }
 
 
-def restate_graph(
-    graph: OnnxGraph, model: FoldedModel, library: Library, opset: int
-) -> list[NotStated]:
-    """Write the nodes of a folded graph and its branches in their forms at `opset`; return those without.
+def restate_graph(graph: OnnxGraph, model: FoldedModel, library: Library, opset: int) -> bool:
+    """Write the nodes of a folded graph and of its branches in their forms at `opset`.
 
-    The graph is as before if there is such a node. `model` is the same with its branches.
+    False if a node has none; the graph is as before then. `model` is the same with its branches.
     """
     if graph.opsets.get("", opset) == opset:
-        return []
+        return True
     restating = _Restating(Writer(graph).fresh, library, opset)
-    stated = restating.graph(graph, model.folded.branches)
-    if restating.failed:
-        return restating.failed
+    try:
+        stated = restating.graph(graph, model.folded.branches)
+    except UnfitError:
+        return False
     graph.nodes = [node if node.domain else replace(node, opset=opset) for node in stated.nodes]
     graph.opsets = {**graph.opsets, "": opset}
     graph.consts.update(stated.consts)
-    return []
+    return True
+
+
+Look: TypeAlias = Callable[[], tuple[FoldedModel, Checked]]
+"""Folds and checks a graph once more."""
+
+
+def state_at_best(
+    graph: OnnxGraph,
+    seen: tuple[FoldedModel, Checked],
+    look: Look,
+    library: Library,
+    cann: str | None,
+) -> tuple[FoldedModel, Checked]:
+    """State a graph at the best of `opsets_to_try`; return it as it is checked there.
+
+    Where a node has no form at an opset, or one with more errors, the next one is tried; the graph,
+    of which `seen` was known, stays at its own where none is left.
+    """
+    (model, checked), nodes, opsets = seen, list(graph.nodes), graph.opsets
+    for opset in opsets_to_try(model.source, library, cann):
+        if opset == opsets.get("", 0):
+            break
+        if not restate_graph(graph, model, library, opset):
+            continue
+        stated = look()
+        if _errors(stated[1]) <= _errors(checked):
+            return stated
+        graph.nodes, graph.opsets = list(nodes), opsets
+        seen = look()
+    return seen
+
+
+def _errors(checked: Checked) -> int:
+    return checked.check.counts.get(Standing.ERROR, 0)
 
 
 class _Restating:
-    """A walk over the nodes of a graph and of its branches, each written in its form at one opset.
+    """A walk over a graph and its branches, each node written in its form at one opset.
 
-    Attributes:
-        failed: the nodes that have no form there.
+    UnfitError is raised for a node that has no form there.
     """
 
     def __init__(self, fresh: Callable[[str], str], library: Library, opset: int) -> None:
-        self.failed: list[NotStated] = []
         self._fresh = fresh
         self._library = library
         self._opset = opset
@@ -213,53 +239,38 @@ class _Restating:
         copy = replace(graph, consts=dict(graph.consts))
         writer = Writer(copy)
         for node in graph.nodes:
-            try:
-                reason = self._node(writer, node, branches.get(node, ()))
-            except UnfitError as error:  # a rank that its form needs is open
-                reason = error.reason
-            if reason is not None:
-                self.failed.append((node, reason))
+            spec = self._library.find(node.op_type, node.domain)
+            if node.domain or (spec is not None and spec.custom):
+                writer.keep(node)
+            elif is_old_form(node, self._opset):
+                ctx = RuleContext(node, self._opset, self._fresh)
+                splice(writer, node, ctx, new_form(ctx))
+            else:
+                self._of_version(writer, node, spec, branches.get(node, ()))
         writer.finish()
         return copy
 
-    def _node(self, writer: Writer, node: OnnxNode, branches: Sequence[Branch]) -> Text | None:
-        spec, opset = self._library.find(node.op_type, node.domain), self._opset
-        if node.domain or (spec is not None and spec.custom):
-            writer.keep(node)
-            return None
-        if is_old_form(node, opset):
-            ctx = RuleContext(node, opset, self._fresh)
-            splice(writer, node, ctx, new_form(ctx))
-            return None
-        return self._of_version(writer, node, branches)
-
     def _of_version(
-        self, writer: Writer, node: OnnxNode, branches: Sequence[Branch]
-    ) -> Text | None:
-        opset = self._opset
-        before, after = (history().at(node.op_type, value) for value in (node.opset, opset))
+        self, writer: Writer, node: OnnxNode, spec: OpSpec | None, branches: Sequence[Branch]
+    ) -> None:
+        before, after = (history().at(node.op_type, at) for at in (node.opset, self._opset))
         if before is None or after is None or after.deprecated:
-            return Text(
-                "ONNX does not define {op_type} at opset {opset}",
-                op_type=node.op_type,
-                opset=opset,
-            )
+            raise UnfitError("")
         if before.since_version == after.since_version and not node.holds_graphs:
             writer.keep(node)
-            return None
-        spec = self._library.find(node.op_type, node.domain)
-        if spec is None:
-            return Text("{op_type} is not on the list", op_type=node.op_type)
-        if node.holds_graphs:
-            return self._holder(writer, node, branches, spec)
-        return self._in_new_form(writer, node, (spec, before, after))
+        elif spec is None:
+            raise UnfitError("")
+        elif node.holds_graphs:
+            writer.keep(self._holder(node, branches, spec))
+        else:
+            self._in_new_form(writer, node, (spec, before, after))
 
     def _in_new_form(
         self,
         writer: Writer,
         node: OnnxNode,
         known: tuple[OpSpec, OperatorSchema, OperatorSchema],
-    ) -> Text | None:
+    ) -> None:
         """Write one node of another version; `known` has its specification and both definitions."""
         (spec, before, after), opset = known, self._opset
         ctx = RuleContext(node, opset, self._fresh)
@@ -269,42 +280,34 @@ class _Restating:
             moved = _attributes_as_inputs(ctx, after)
             result = restated_at(_without_idle_parts(node), spec, history(), opset, moved)
             if isinstance(result, Text):
-                return result
+                raise UnfitError("")
             attributes: dict[str, Any] = {**result.attributes}
             names = [tensor.name if tensor is not None else "" for tensor in result.inputs]
             names += [""] * (max(moved, default=-1) + 1 - len(names))
             for position, name in moved.items():
                 names[position] = name
-            _fill_required(ctx, after, names)
+            # ROI and scales of Resize may be absent, and are empty then.
+            for position, (name, formal) in enumerate(zip(names, after.inputs, strict=False)):
+                if not name and not formal.optional:
+                    element = DType.FLOAT32 if "float32" in formal.elements else DType.INT64
+                    names[position] = ctx.const([], element, formal.name)
             results = ctx.ops(node.op_type, *names, count=len(node.outputs), **attributes)
         splice(writer, node, ctx, results)
-        return None
 
-    def _holder(
-        self,
-        writer: Writer,
-        node: OnnxNode,
-        branches: Sequence[Branch],
-        spec: OpSpec,
-    ) -> Text | None:
-        result = restated_at(node, spec, history(), self._opset, {})
-        if isinstance(result, Text):
-            return result
+    def _holder(self, node: OnnxNode, branches: Sequence[Branch], spec: OpSpec) -> OnnxNode:
         graphs = node.graphs
-        if graphs.keys() != {branche.name for branche in branches}:
-            return Text("its branches cannot be read")
-        if any(branche.folded.quantized for branche in branches):
-            return Text("its branches have quantized layers")
+        readable = graphs.keys() == {branch.name for branch in branches}
+        skip_unless(readable and not any(branch.folded.quantized for branch in branches))
+        skip_unless(not isinstance(restated_at(node, spec, history(), self._opset, {}), Text))
         stated = {
-            branche.name: branch_message(
-                graphs[branche.name],
-                self.graph(branche.folded.graph, branche.folded.branches),
+            branch.name: branch_message(
+                graphs[branch.name],
+                self.graph(branch.folded.graph, branch.folded.branches),
                 node.captured,
             )
-            for branche in branches
+            for branch in branches
         }
-        writer.keep(with_branches(node, stated))
-        return None
+        return with_branches(node, stated)
 
 
 def _without_idle_parts(node: OnnxNode) -> OnnxNode:
@@ -349,14 +352,6 @@ def _attributes_as_inputs(ctx: RuleContext, after: OperatorSchema) -> Mapping[in
             position = names.index(name)
             moved[position] = ctx.const(value, _dtype(ctx, after, position, value), name)
     return moved
-
-
-def _fill_required(ctx: RuleContext, after: OperatorSchema, names: list[str]) -> None:
-    """Give absent inputs that `after` requires as empty constants: ROI and scales of Resize."""
-    for position, (name, formal) in enumerate(zip(names, after.inputs, strict=False)):
-        if not name and not formal.optional:
-            element = DType.FLOAT32 if "float32" in formal.elements else DType.INT64
-            names[position] = ctx.const([], element, formal.name)
 
 
 def _dtype(ctx: RuleContext, after: OperatorSchema, position: int, value: Any) -> DType:

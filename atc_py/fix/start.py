@@ -16,7 +16,7 @@ from atc_py.ir import DenseConst
 from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
-from atc_py.onnx_graph.source import QuantizedNode, SourceTensor
+from atc_py.onnx_graph.source import QuantizedNode
 from atc_py.options.fix_rules import EVERY_INPUT, FixRules
 from atc_py.system.memory_limit import require_memory
 from atc_py.system.structs import replace
@@ -81,10 +81,8 @@ def with_input_ranges(
 ) -> FixRules:
     """Rules with bounds for the integer inputs, by their names.
 
-    Args:
-        file: the model.
-        rules: the user's rules; its bounds for every input are those of inputs without others.
-        data: what inputs are fed; it bounds those of integers that have no bounds of their own.
+    The user's bounds for every input are those of inputs without others; `data`, what inputs are
+    fed, bounds those of integers that have none.
     """
     every = rules.ranges.get(EVERY_INPUT)
     ranges = {name: bounds for name, bounds in rules.ranges.items() if name != EVERY_INPUT}
@@ -113,12 +111,12 @@ _STEPS = {
 
 
 def deciding_values(model: FoldedModel) -> dict[str, tuple[float, ...]]:
-    """Candidate values by the inputs of one element on which conditions depend.
-
-    Args:
-        model: the If nodes that are left in it depend on inputs.
-    """
-    inputs = {tensor.name for tensor in model.source.inputs if _is_single(tensor)}
+    """Candidate values by the inputs of one element on which conditions of If nodes depend."""
+    inputs = {
+        tensor.name
+        for tensor in model.source.inputs
+        if tensor.dims is not None and all(dim == 1 for dim in tensor.dims)
+    }
     results: dict[str, dict[float, None]] = {}
     for node in model.graph.nodes:
         if not node.is_if or node.inputs[0] is None:
@@ -126,11 +124,6 @@ def deciding_values(model: FoldedModel) -> dict[str, tuple[float, ...]]:
         for name, values in _decisions(node.inputs[0].name, model.graph, inputs):
             results.setdefault(name, {}).update(dict.fromkeys(values))
     return {name: tuple(values) for name, values in results.items() if values}
-
-
-def _is_single(tensor: SourceTensor) -> bool:
-    """True if an input has one element, so that one value binds it."""
-    return tensor.dims is not None and all(dim == 1 for dim in tensor.dims)
 
 
 def _decisions(

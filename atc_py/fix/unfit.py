@@ -27,7 +27,6 @@ class UnfitError(Exception):
     """A node that a rule does not fit.
 
     Attributes:
-        reason: the condition that does not hold, as a clause without a final period.
         unbounded: inputs of the model whose bounds could make it hold.
         held: the number of conditions of the rule that held before it, the same of several axes once.
     """
@@ -38,6 +37,7 @@ class UnfitError(Exception):
         self.unbounded, self.held = tuple(unbounded), len(_tally.held)
         self.reason = made_text(template, "", values)
         if found is not None and template:
+            # the condition that does not hold, as a clause without a final period
             self.reason = self.reason + Text(", found {observed}", observed=found)
         super().__init__(self.reason.en)
 

@@ -45,17 +45,12 @@ class LoweringWork(Protocol):
 
 
 class Builder:
-    """Makes nodes for one source node; every node that it makes carries that origin.
-
-    Attributes:
-        scope: which target value stands for which source value.
-        node: the source node that is being lowered.
-    """
+    """Makes nodes for one source node; every node that it makes carries that origin."""
 
     def __init__(self, work: LoweringWork, scope: Scope, node: SourceNode) -> None:
         self.graph = work.graph
-        self.scope = scope
-        self.node = node
+        self.scope = scope  # which target value stands for which source value
+        self.node = node  # the source node that is being lowered
         self._work = work
         self._origins = (Origin(node.index, node.name, node.replaces or node.op_type),)
 

@@ -170,18 +170,14 @@ def balance_of_strength(
     if not (taps > 0).any():
         return None
     # Factors are centered below: what is left of the magnitudes is how channels compare.
-    factors = smoothing_factors(peaks / peaks.max(), taps / taps.max(), strength)
-    factors = np.clip(_center(factors), 1 / _MOST, _MOST).astype(np.float32)
+    exact = smoothing_factors(peaks / peaks.max(), taps / taps.max(), strength).astype(np.float64)
+    # Their geometric mean is 1, so that the tensor keeps its order of magnitude.
+    centered = exact / np.exp(np.log(exact).mean())
+    factors = np.clip(centered, 1 / _MOST, _MOST).astype(np.float32)
     before = _noise(site, weights, statistics, np.ones(peaks.size))
     after = _noise(site, weights, statistics, factors.astype(np.float64))
     gain = 10 * math.log10(before / after) if before > 0 and after > 0 else 0.0
     return Balance(site, factors, gain, strength)
-
-
-def _center(factors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Factors whose geometric mean is 1, so that the tensor keeps its order of magnitude."""
-    exact = factors.astype(np.float64)
-    return np.asarray(exact / np.exp(np.log(exact).mean()))
 
 
 def _noise(

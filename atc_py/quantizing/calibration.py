@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from atc_py.diag import BAD_OPTION
 from atc_py.pipeline.running.samples import Samples
 from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
-from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
+from atc_py.quantizing.calibrated import Calibrated
 from atc_py.quantizing.checkpoint import Checkpoint, digest_of
 from atc_py.quantizing.judging import (
     JUDGED,
-    ChannelErrors,
     StepJudge,
     StepSamples,
     channel_errors,
@@ -72,10 +71,12 @@ def with_corrected_biases(
     with closing(StepJudge(model, path, switched, len(order), seen, executor)) as judge:
         verdict = judge.verdict(range(len(order)))
     kept = {order[at] for at in verdict.kept}
-    layers = [
-        _correct_layer(calibrated, layer, errors[layer.name]) if layer.name in kept else layer
-        for layer in calibrated.layers
-    ]
+    graph, layers = calibrated.model.graph, list(calibrated.layers)
+    for at, layer in enumerate(layers):
+        if layer.name in kept:
+            error = errors[layer.name]
+            bias = corrected_bias(graph, layer.layer, error)
+            layers[at] = replace(layer, bias=bias, bias_gain=error.gain())
     step = verdict.step(CORRECT_BIAS, order, kept)
     return calibrated.with_layers(layers).having(step)
 
@@ -84,13 +85,6 @@ def _along_channels(form: Int8Layer, addend: NDArray[np.float64]) -> NDArray[np.
     """Numbers of a layer's channels in a shape that broadcasts over its result."""
     trailing = len(form.layer.shape) - 2 if form.layer.kind in {"Conv", "ConvTranspose"} else 0
     return addend.reshape(-1, *[1] * trailing)
-
-
-def _correct_layer(
-    calibrated: Calibrated, layer: CalibratedLayer, errors: ChannelErrors
-) -> CalibratedLayer:
-    bias = corrected_bias(calibrated.model.graph, layer.layer, errors)
-    return replace(layer, bias=bias, bias_gain=errors.gain())
 
 
 def calibrate(

@@ -94,11 +94,7 @@ def fall_back(
 
 
 class _Search:
-    """Sets of layers in floats that were tried.
-
-    Attributes:
-        points: by the names of the layers in floats.
-    """
+    """Sets of layers in floats that were tried."""
 
     def __init__(
         self,
@@ -108,6 +104,7 @@ class _Search:
         tell: Callable[[str], None],
         tasks: TaskExecutor | None,
     ) -> None:
+        # by the names of the layers in floats
         self.points: dict[frozenset[str], FallBackPoint] = {}
         self._trials, self._target, self._order, self._tell = trials, target, order, tell
         self._tasks = tasks

@@ -126,17 +126,12 @@ JUDGED = 4
 
 
 class StepSamples:
-    """The first samples, and what the float model makes of them.
-
-    Attributes:
-        feeds: inputs of each sample; there are as many as of `wanted`.
-        wanted: outputs of each sample.
-    """
+    """The first samples, and what the float model makes of them."""
 
     def __init__(self, outputs: Sequence[str]) -> None:
         self.outputs = tuple(outputs)
-        self.feeds: Sequence[Feeds] = ()
-        self.wanted: list[dict[str, NDArray[Any]]] = []
+        self.feeds: Sequence[Feeds] = ()  # inputs of each sample; there are as many as of `wanted`
+        self.wanted: list[dict[str, NDArray[Any]]] = []  # outputs of each sample
 
     def see(self, values: Mapping[str, NDArray[Any]]) -> None:
         if len(self.wanted) < JUDGED:

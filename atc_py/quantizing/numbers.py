@@ -129,18 +129,14 @@ def _propose_ranges(histogram: Histogram, settings: RangeOptions) -> _Proposed:
 
 
 class LayerNumbers:
-    """The choice of numbers, layer by layer.
-
-    Attributes:
-        left: layers that stay in floats because their numbers have no int8 form, with the reason.
-        warnings: what is odd about layers.
-    """
+    """The choice of numbers, layer by layer."""
 
     def __init__(
         self, model: FloatModel, settings: CalibrationOptions, histograms: Mapping[str, Histogram]
     ) -> None:
+        # layers that stay in floats because their numbers have no int8 form, with the reason
         self.left: dict[str, Text] = {}
-        self.warnings: list[Diagnostic] = []
+        self.warnings: list[Diagnostic] = []  # what is odd about layers
         self._model, self._settings, self._histograms = model, settings, histograms
         self._ranges: dict[tuple[object, ...], ValueRange] = {}
 

@@ -63,27 +63,24 @@ _STEPS = {
 
 def notes_on_steps(steps: Iterable[StepGain]) -> list[Diagnostic]:
     """A note for each step that made the outputs worse with all of its parts."""
-    found = []
-    for each in steps:
-        if each.whole_gain is None or each.kept == each.parts:
-            continue
-        found.append(
-            STEP_LEFT_OUT.diagnostic(
-                Text(
-                    "step {name} makes the outputs worse by {whole_gain} dB with all of its "
-                    "{parts} parts: {kept} are kept",
-                    name=repr(each.name),
-                    whole_gain=f"{-each.whole_gain:.2f}",
-                    parts=each.parts,
-                    kept=each.kept,
-                ),
-                help=Text(
-                    "the report has the gain of each step; {steps} leaves this one out",
-                    steps=_STEPS[each.name],
-                ),
-            )
+    return [
+        STEP_LEFT_OUT.diagnostic(
+            Text(
+                "step {name} makes the outputs worse by {whole_gain} dB with all of its "
+                "{parts} parts: {kept} are kept",
+                name=repr(step.name),
+                whole_gain=f"{-step.whole_gain:.2f}",
+                parts=step.parts,
+                kept=step.kept,
+            ),
+            help=Text(
+                "the report has the gain of each step; {steps} leaves this one out",
+                steps=_STEPS[step.name],
+            ),
         )
-    return found
+        for step in steps
+        if step.whole_gain is not None and step.kept != step.parts
+    ]
 
 
 def notes_on_bodies(graph: OnnxGraph) -> Sequence[Diagnostic]:
@@ -93,17 +90,12 @@ def notes_on_bodies(graph: OnnxGraph) -> Sequence[Diagnostic]:
             Text(
                 "layers in subgraphs of {op_type} stay in floats: {listed}",
                 op_type=node.op_type,
-                listed=_listed(counts),
+                listed=", ".join(f"{count} {kind}" for kind, count in counts.items()),
             ),
             place=node.place,
         )
         for node, counts in layers_in_bodies(graph)
     ]
-
-
-def _listed(counts: dict[str, int]) -> str:
-    """`2 Conv, 1 MatMul`."""
-    return ", ".join(f"{count} {kind}" for kind, count in counts.items())
 
 
 def quantize_float(

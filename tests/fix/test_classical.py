@@ -7,7 +7,7 @@ import onnx
 from onnx import helper
 
 import atc_py
-from atc_py.fix.parts.classical import ml_case
+from atc_py.fix.rules.classical import ml_case
 from tests.fix.draws.classical import grown, leaf_values
 
 

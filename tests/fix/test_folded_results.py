@@ -9,7 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.check.findings import Standing
-from atc_py.fix.fixed_files import _Walk
+from atc_py.fix.fixed_files import _maker
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.system.structs import replace
@@ -70,6 +70,8 @@ def test_the_files_node_makes_what_the_graph_no_longer_has(tmp_path: Path) -> No
     made, own = graph.nodes
     made = replace(made, output_names=("y", "z"))
     graph.nodes = [made]
-    walk = _Walk(graph, {"z": own, "gone": own, "w": own}, {"z"}, {"w", "z"})
-    makers = {name: walk._maker(name) for name in ("y", "z", "gone", "w", "nowhere")}
-    assert makers == {"y": made, "z": own, "gone": own, "w": None, "nowhere": None}
+    known = {"z": own, "gone": own, "x": own}
+    makers = {
+        name: _maker(graph, known, {"z"}, name) for name in ("y", "z", "gone", "x", "nowhere")
+    }
+    assert makers == {"y": made, "z": own, "gone": own, "x": None, "nowhere": None}

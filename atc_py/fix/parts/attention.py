@@ -86,7 +86,11 @@ def attend(  # noqa: PLR0913  (the parts of an attention)
     scores = ctx.op("MatMul", left, ctx.transpose(k, [0, 1, 3, 2]))
     if shared:
         scores = ctx.reshape(scores, [dims.batch, dims.heads, dims.queries, dims.keys])
-    biased = capped = _cap_scores(ctx, scores, softcap)
+    capped = scores
+    if softcap:
+        bent = ctx.op("Tanh", ctx.times(scores, 1 / softcap, "cap"))
+        capped = ctx.times(bent, softcap, "cap")
+    biased = capped
     for bias in biases:
         biased = ctx.op("Add", biased, bias)
     weights = _softmax(ctx, biased, dims.keys, sink, wide=wide)
@@ -97,14 +101,6 @@ def attend(  # noqa: PLR0913  (the parts of an attention)
     if shared:
         y = ctx.reshape(y, [dims.batch, dims.heads, dims.queries, dims.value_size])
     return Attended(y, scores, capped, biased, weights)
-
-
-def _cap_scores(ctx: RuleContext, scores: str, softcap: float) -> str:
-    """Write c * tanh(scores / c); c = 0 leaves the scores."""
-    if not softcap:
-        return scores
-    bent = ctx.op("Tanh", ctx.times(scores, 1 / softcap, "cap"))
-    return ctx.times(bent, softcap, "cap")
 
 
 def _softmax(ctx: RuleContext, scores: str, keys: int, sink: str, *, wide: bool) -> str:

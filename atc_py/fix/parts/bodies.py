@@ -20,21 +20,16 @@ from atc_py.onnx_graph.source import SourceNode, SourceTensor
 def body_of(ctx: RuleContext, attribute: str, node: OnnxNode | None = None) -> OnnxGraph:
     """A graph that the node holds, or another `node` around that of `ctx`."""
     around, holder = ctx.around, node or ctx.node
-    there = around is not None and attribute in holder.graphs
-    require(there, "the node has {attribute}", attribute=attribute)
+    require(attribute in holder.graphs, "the node has {attribute}", attribute=attribute)
     try:
-        if around is not None:
-            graph = holder.graphs[attribute]
-            return inner_graph(holder, graph, around.graph.opsets, around.tensors)
+        graph = holder.graphs[attribute]
+        return inner_graph(holder, graph, around.graph.opsets, around.tensors)
     except (AtcError, ValueError):
-        pass
-    raise UnfitError("its graphs have plain tensors")
+        raise UnfitError("its graphs have plain tensors") from None
 
 
 def _whole_numbers(ctx: RuleContext) -> dict[str, int]:
     """The constants around the node's graphs that are one int64 each."""
-    if ctx.around is None:
-        return {}
     consts = ctx.around.graph.consts
     results = {name: consts[name] for name in ctx.node.captured if name in consts}
     return {
@@ -52,8 +47,6 @@ def trace(
     `going` is the condition before the first step, `first` the position of the first state among
     the inputs; `wanted` are values of the body.
     """
-    if ctx.around is None:
-        return None
     states = [
         None if tensor is None or tensor.const is None else tensor.const.numpy()
         for tensor in ctx.node.inputs[first:]
@@ -89,9 +82,10 @@ def loop_steps(ctx: RuleContext, most: int = MOST_STEPS) -> int:
 
 def check_room(ctx: RuleContext, attribute: str, steps: int, node: OnnxNode | None = None) -> None:
     """Refuse a graph that a node holds, as `body_of` has it, that would become too many nodes."""
-    room = 0 if ctx.around is None else ctx.around.room
     size = nodes_written_out((node or ctx.node).graphs[attribute], _whole_numbers(ctx))
-    require(steps * (size + 1) <= room, "the model does not grow beyond its limit of nodes")
+    require(
+        steps * (size + 1) <= ctx.around.room, "the model does not grow beyond its limit of nodes"
+    )
 
 
 def stack(ctx: RuleContext, parts: Sequence[str], axis: int, *, backward: bool = False) -> str:
@@ -201,10 +195,6 @@ def _name(node: SourceNode, position: int) -> str:
     return "" if result is None else result.name
 
 
-def _constructed(_ctx: RuleContext, maker: _Maker) -> list[Element]:
-    return [partial(_name, maker.node, at) for at in range(len(maker.node.inputs))]
-
-
 def _mapped(ctx: RuleContext, maker: _Maker) -> list[Element]:
     """The results of the body of SequenceMap, which runs once for each tensor.
 
@@ -274,7 +264,9 @@ def _part(ctx: RuleContext, name: str, axis: int, bounds: tuple[int, int], witho
 
 
 _MAKERS: dict[str, Callable[[RuleContext, _Maker], list[Element]]] = {
-    "SequenceConstruct": _constructed,
+    "SequenceConstruct": lambda _ctx, maker: [
+        partial(_name, maker.node, at) for at in range(len(maker.node.inputs))
+    ],
     "SequenceEmpty": lambda _ctx, _maker: [],
     "SequenceMap": _mapped,
     "SplitToSequence": _split,

@@ -48,7 +48,7 @@ def require_result(ctx: RuleContext, target: Range, position: int = 0) -> None:
 
 def _beyond(ctx: RuleContext, tensor: SourceTensor, target: Range) -> UnfitError:
     # The words name what leaves the values open: inputs whose bounds can be given, or other nodes.
-    inputs, others = ctx.unbounded(tensor, target)
+    inputs, others = ctx.around.ranges.unbounded(tensor, target)
     values = {"tensor": tensor.name, "within": _NAMES.get(target, str(target.high))}
     if inputs:
         values["options"] = " ".join(range_options(inputs))

@@ -278,21 +278,17 @@ def _reader(ctx: RuleContext, body: OnnxGraph, decided: Mapping[str, list[NDArra
     constants = {name: const.numpy() for name, const in body.consts.items()}
     for node in body.nodes:
         for name in node.input_names:
-            value = None if around is None or name in body.inputs else around.known(name)
+            value = None if name in body.inputs else around.known(name)
             if value is not None:
                 constants.setdefault(name, value)
     for name, values in decided.items():
         if all(np.array_equal(value, values[0]) for value in values):
             constants.setdefault(name, values[0])
-    graph = None if around is None else around.graph
-    return Reader(constants, decided, lambda name: graph.static_shape(name) if graph else None)
+    return Reader(constants, decided, around.graph.static_shape)
 
 
 def _decided(ctx: RuleContext, body: OnnxGraph, steps: int) -> dict[str, list[NDArray[Any]]]:
-    around = ctx.around
-    if around is None:
-        return {}
-    known = {name for name in ctx.node.captured if name in around.graph.consts}
+    known = {name for name in ctx.node.captured if name in ctx.around.graph.consts}
     inputs = [*body.inputs]
     known |= {*body.consts, *inputs[:FIRST_STATE]}
     states = list(zip(inputs[FIRST_STATE:], body.outputs[1:], strict=False))
@@ -344,8 +340,7 @@ def write_layer(ctx: RuleContext, loop: Recurrence, layer: CellLayer, x: str) ->
 
 def _sequence(ctx: RuleContext, loop: Recurrence, x: str, rows: int) -> str:
     taken = loop.reader.taken[x]
-    graph = None if ctx.around is None else ctx.around.graph
-    dims = None if graph is None else graph.static_shape(taken.sequence)
+    dims = ctx.around.graph.static_shape(taken.sequence)
     require(dims is not None, "the dims of the sequence are known")
     dims = dims or ()
     name = taken.sequence
@@ -374,8 +369,7 @@ def _last(
         if result is not None and same is not None and result.vector.key == same.vector.key:
             return ctx.reshape(results[1 + position], result.dims)
     own = None if result is None else result.vector.single
-    kept = own is not None and own.kind == loop.names[at]
-    require(kept, "every output is a state of the layer")
+    require(own is not None and own.kind == loop.names[at], "every output is a state of the layer")
     return ctx.name(loop.first + at)
 
 

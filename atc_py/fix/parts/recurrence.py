@@ -232,13 +232,7 @@ class _UnreadError(Exception):
 
 
 class Reader:
-    """Reads the nodes of a body, producers first.
-
-    Attributes:
-        space: the atoms.
-        rows: values that are read, by name.
-        taken: the slices that the steps take, by the kinds of their atoms.
-    """
+    """Reads the nodes of a body, producers first."""
 
     def __init__(
         self,
@@ -251,8 +245,9 @@ class Reader:
         `constants` are the same in every step, `places` are integers that the step decides, for
         every step; `dims_of` returns the dims of a value around the body.
         """
-        self.space = Space()
-        self.rows: dict[str, Rows] = {}
+        self.space = Space()  # the atoms
+        self.rows: dict[str, Rows] = {}  # values that are read, by name
+        # the slices that the steps take, by the kinds of their atoms
         self.taken: dict[str, Taken] = {}
         self._constants = constants
         self._places = places
@@ -337,10 +332,9 @@ def _gemm(reader: Reader, node: OnnxNode) -> list[Rows]:
     return [_sum_of(product, added.of(added.vector.scaled(by)))]
 
 
-def _sum_of(one: Rows, other: Rows, sign: float = 1.0) -> Rows:
+def _sum_of(one: Rows, other: Rows) -> Rows:
     """A sum; constants broadcast, other values have as many rows."""
-    signed = other.vector.scaled(np.array(sign))
-    return Rows(one.vector.plus(signed), _common(one, other))
+    return Rows(one.vector.plus(other.vector), _common(one, other))
 
 
 def _common(one: Rows, other: Rows) -> Shape:
@@ -360,14 +354,13 @@ def _add(reader: Reader, node: OnnxNode) -> list[Rows]:
     return [total]
 
 
+def _negated(x: Rows) -> Rows:
+    return x.of(x.vector.scaled(np.array(-1.0)))
+
+
 def _subtract(reader: Reader, node: OnnxNode) -> list[Rows]:
     one, other = (reader.operand(name) for name in node.input_names)
-    return [_sum_of(one, other, sign=-1.0)]
-
-
-def _negate(reader: Reader, node: OnnxNode) -> list[Rows]:
-    x = reader.rows[node.input_names[0]]
-    return [x.of(x.vector.scaled(np.array(-1.0)))]
+    return [_sum_of(one, _negated(other))]
 
 
 def _multiply(reader: Reader, node: OnnxNode) -> list[Rows]:
@@ -443,7 +436,7 @@ _READ: dict[str, Callable[[Reader, OnnxNode], list[Rows]]] = {
     "Identity": lambda reader, node: [reader.rows[node.input_names[0]]],
     "MatMul": _matrix,
     "Mul": _multiply,
-    "Neg": _negate,
+    "Neg": lambda reader, node: [_negated(reader.rows[node.input_names[0]])],
     "Reshape": _view,
     "Slice": _slice,
     "Split": _split,

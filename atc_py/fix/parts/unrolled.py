@@ -93,16 +93,15 @@ class UnrolledLayer:
     """A recurrent layer, as its steps are written.
 
     Attributes:
-        states: positions of the inputs that the states begin with; the first state is the result.
         open_cell: returns the step of a direction, given its place among the directions. The step
             writes the new states, given what the sequence contributes and the states before; each
             of these is "" where it is zero.
-        driven: writes what the sequence contributes to all steps of a direction.
     """
 
+    # positions of the inputs that the states begin with; the first state is the result
     states: Sequence[int]
     open_cell: Callable[[int], Step]
-    driven: Callable[[int], str]
+    driven: Callable[[int], str]  # writes what the sequence contributes to all steps of a direction
 
 
 def unrolled(ctx: RuleContext, layer: UnrolledLayer) -> list[str]:
@@ -135,8 +134,7 @@ def require_finite_weights(ctx: RuleContext) -> None:
     """
     given = (ctx.tensor(position) for position in _WEIGHTS)
     known = [value.const for value in given if value is not None and value.const is not None]
-    finite = all(np.isfinite(row.numpy()).all() for row in known)
-    require(finite, "constant weights are finite")
+    require(all(np.isfinite(row.numpy()).all() for row in known), "constant weights are finite")
 
 
 def driven_gates(ctx: RuleContext, way: int, bias: str) -> str:

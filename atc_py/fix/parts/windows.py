@@ -211,8 +211,7 @@ def require_known_windows(ctx: RuleContext) -> None:
     taps = ctx.integers("kernel_shape")
     _, dilations, pads = window_numbers(ctx, len(taps))
     spans = [(tap - 1) * step + 1 for tap, step in zip(taps, dilations, strict=True)]
-    near = all(pad < span for pad, span in zip(pads, spans * 2, strict=True))
-    require(near, _MEETS_X)
+    require(all(pad < span for pad, span in zip(pads, spans * 2, strict=True)), _MEETS_X)
 
 
 def same_pads(

@@ -201,8 +201,7 @@ def fused_attention_as_products(ctx: RuleContext) -> Sequence[str]:
     """
     ctx.floats(0)
     require(not ctx.integer("do_rotary", 0), "no rotary embedding")
-    shared = ctx.integer("past_present_share_buffer", 0)
-    require(not shared, "past and present share no buffer")
+    require(not ctx.integer("past_present_share_buffer", 0), "past and present share no buffer")
     heads = ctx.integer("num_heads", 1)
     batch, positions, _ = ctx.shape(0)
     widths = ctx.integers("qkv_hidden_sizes") or (ctx.shape(1)[1] // 3,) * 3
@@ -215,8 +214,11 @@ def fused_attention_as_products(ctx: RuleContext) -> Sequence[str]:
     )
     past = 0
     if ctx.tensor(_FUSED_PAST) is not None:
-        past = ctx.shape(_FUSED_PAST)[3]
-        k, v = (ctx.op("Concat", _state(ctx, at), new, axis=2) for at, new in enumerate((k, v)))
+        past, old = ctx.shape(_FUSED_PAST)[3], ctx.name(_FUSED_PAST)
+        k, v = (
+            ctx.op("Concat", ctx.squeeze(ctx.slice(old, 0, at, at + 1), [0]), new, axis=2)
+            for at, new in enumerate((k, v))
+        )
     keys = past + positions
     dims = HeadDims(batch, heads, heads, positions, keys, widths[0] // heads, widths[2] // heads)
     terms = ctx.present(_FUSED_SCORE_BIAS)
@@ -229,10 +231,6 @@ def fused_attention_as_products(ctx: RuleContext) -> Sequence[str]:
     if ctx.output(1) is not None:
         present = ctx.op("Concat", *(ctx.unsqueeze(value, [0]) for value in (k, v)), axis=0)
     return [merged(ctx, attended.y), present]
-
-
-def _state(ctx: RuleContext, at: int) -> str:
-    return ctx.squeeze(ctx.slice(ctx.name(_FUSED_PAST), 0, at, at + 1), [0])
 
 
 # Positions of inputs; the last two share the buffer of past and present.

@@ -55,8 +55,7 @@ def if_as_where(ctx: RuleContext) -> Sequence[str]:
     known = ctx.node.branches
     require(set(known) >= set(_BRANCHES), "both branches can be read")
     inner = [node for name in _BRANCHES for node in known[name].nodes]
-    constants = ctx.around.graph.consts if ctx.around is not None else {}
-    repeated = ctx.around is not None and may_repeat_always(ctx.node.proto, constants)
+    repeated = may_repeat_always(ctx.node.proto, ctx.around.graph.consts)
     require(
         repeated and all(map(may_run_always, inner)),
         "every node of the branches is defined for all values",
@@ -158,8 +157,7 @@ def _nothing(ctx: RuleContext, body: OnnxGraph, position: int) -> str:
     stated = body.declared.get(body.outputs[1 + position])
     dtype = None if stated is None else dtype_of_element(stated.element)
     dims = None if stated is None else stated.shape
-    known = dtype is not None and dims is not None
-    require(known, "the body states the dims of what is scanned")
+    require(dtype is not None and dims is not None, "the body states the dims of what is scanned")
     return ctx.const(tables.zeros((0, *(dims or ()))), dtype, "nothing")
 
 

@@ -152,7 +152,9 @@ def conv_one_window(ctx: RuleContext) -> Sequence[str]:
     x, w = ctx.name(0), ctx.name(1)
     axes = []
     for at, axis in enumerate(images.axes, 2):
-        first, taps = _taps_inside(axis)
+        first = max(-(-axis.begin // axis.dilation), 0)
+        last = min((axis.begin + axis.size - 1) // axis.dilation, axis.taps - 1)
+        taps = max(last - first + 1, 0)
         require(taps > 0, "a tap meets the image")
         start = first * axis.dilation - axis.begin
         end = start + (taps - 1) * axis.dilation + 1
@@ -164,12 +166,6 @@ def conv_one_window(ctx: RuleContext) -> Sequence[str]:
     cut = replace(images, axes=(axes[H], axes[W]))
     rest = ctx.names[2:]
     return ctx.again(x, w, *rest, **cut.attributes)
-
-
-def _taps_inside(axis: ImageAxis) -> tuple[int, int]:
-    first = max(-(-axis.begin // axis.dilation), 0)
-    last = min((axis.begin + axis.size - 1) // axis.dilation, axis.taps - 1)
-    return first, max(last - first + 1, 0)
 
 
 @rule(
@@ -442,8 +438,7 @@ def causal_conv_as_conv(ctx: RuleContext) -> Sequence[str]:
     onnxruntime).
     """
     ctx.floats(0)
-    plain = not any(ctx.integer(name, 0) for name in _OTHER_LAYOUTS)
-    require(plain, "the state has no window")
+    require(not any(ctx.integer(name, 0) for name in _OTHER_LAYOUTS), "the state has no window")
     dims = ctx.shape(0)
     one = ctx.integer("ndim", 1) == 1 and len(dims) == _SEQUENCES
     require(one, "there is one axis of positions")

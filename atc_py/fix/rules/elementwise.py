@@ -52,8 +52,7 @@ def order_as_not(ctx: RuleContext) -> str:
 
     An order with equality is the opposite order, negated; of numbers, not of NaN.
     """
-    integer = not ctx.element.is_float and ctx.element is not DType.BOOL
-    skip_unless(integer)
+    skip_unless(not ctx.element.is_float and ctx.element is not DType.BOOL)
     opposite = ctx.op(_OPPOSITE[ctx.node.op_type], ctx.name(0), ctx.name(1))
     return ctx.op("Not", opposite)
 
@@ -293,22 +292,18 @@ def mod_with_sign(ctx: RuleContext) -> str:
     if bounds is not None and bounds.within(Range(-half, half)):
         return _added_always(ctx, a, b)
     require(ctx.element is DType.INT32, "bounds of B are known")
-    return _added_where_signs_differ(ctx, a, b)
+    # A sum of numbers of opposite signs does not overflow.
+    zero = ctx.const(0, DType.INT32, "zero")
+    rest = ctx.op("Mod", a, b, fmod=1)
+    negative = [ctx.op("Less", value, zero) for value in (rest, b)]
+    same = ctx.op("Or", ctx.op("Equal", *negative), ctx.op("Equal", rest, zero))
+    return ctx.op("Add", rest, ctx.op("Where", same, zero, b))
 
 
 def _added_always(ctx: RuleContext, a: str, b: str) -> str:
     """Write the remainder of the remainder plus the divisor, which has the divisor's sign."""
     rest = ctx.op("Mod", a, b, fmod=1)
     return ctx.op("Mod", ctx.op("Add", rest, b), b, fmod=1)
-
-
-def _added_where_signs_differ(ctx: RuleContext, a: str, b: str) -> str:
-    """Write a sum of numbers of opposite signs, which does not overflow."""
-    zero = ctx.const(0, DType.INT32, "zero")
-    rest = ctx.op("Mod", a, b, fmod=1)
-    negative = [ctx.op("Less", value, zero) for value in (rest, b)]
-    same = ctx.op("Or", ctx.op("Equal", *negative), ctx.op("Equal", rest, zero))
-    return ctx.op("Add", rest, ctx.op("Where", same, zero, b))
 
 
 _UNCHOSEN = frozenset({DType.INT16, DType.INT64, DType.UINT16, DType.UINT32, DType.UINT64})

@@ -140,8 +140,7 @@ def max_pool_of_integers(ctx: RuleContext) -> Sequence[str]:
     """MaxPool of int8 or uint8 -> Cast, MaxPool of float32, Cast, if dims are known; the dtype is
     int8 or uint8.
     """
-    whole = ctx.element in {DType.INT8, DType.UINT8}
-    skip_unless(whole)
+    skip_unless(ctx.element in {DType.INT8, DType.UINT8})
     pool_axes(ctx)
     x = ctx.cast(ctx.name(0), DType.FLOAT32)
     if ctx.output(1) is None:
@@ -210,6 +209,5 @@ def pool_valid_as_explicit(ctx: RuleContext) -> Sequence[str]:
     auto_pad VALID means pads of 0, which go with ceil_mode.
     """
     require(ctx.output(1) is None, "Indices are not used")
-    valid = ctx.text("auto_pad", "NOTSET") == "VALID" and ctx.integer("ceil_mode", 0)
-    skip_unless(valid)
+    skip_unless(ctx.text("auto_pad", "NOTSET") == "VALID" and ctx.integer("ceil_mode", 0))
     return ctx.again(ctx.name(0), auto_pad=None, pads=None)

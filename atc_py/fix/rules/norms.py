@@ -259,8 +259,7 @@ def simple_norm_as_steps(ctx: RuleContext) -> Sequence[str]:
     root = root_of(ctx, square, epsilon)
     y = ctx.op("Mul", ctx.op("Div", x, root), scale)
     used = ctx.output(2 if skip else 1) is not None
-    exact = ctx.element is DType.FLOAT32 or not used
-    require(exact, "InvStdDev is not used in float16")
+    require(ctx.element is DType.FLOAT32 or not used, "InvStdDev is not used in float16")
     inverse = ctx.op("Reciprocal", root) if used else ""
     return [y, "", inverse, x] if skip else [y, inverse]
 

@@ -40,8 +40,7 @@ def average_as_global(ctx: RuleContext) -> str:
     """
     dims = ctx.shape(0)[2:]
     window = ctx.integers("kernel_shape")
-    covers = all(taps >= dim for taps, dim in zip(window, dims, strict=True))
-    skip_unless(covers)
+    skip_unless(all(taps >= dim for taps, dim in zip(window, dims, strict=True)))
     larger = any(taps > dim for taps, dim in zip(window, dims, strict=True))
     require(not larger or ctx.integer("ceil_mode", 0), "dims are equal or ceil_mode is 1")
     require(not any(ctx.integers("pads")), "there are no pads")
@@ -71,8 +70,7 @@ def average_dilated_as_conv(ctx: RuleContext) -> str:
     x, axes = ctx.shape(0), pool_axes(ctx)
     require(len(x) == IMAGES, "X is images")
     ctx.floats(0, "X")
-    dilated = any(axis.axis.dilation > 1 for axis in axes)
-    skip_unless(dilated)
+    skip_unless(any(axis.axis.dilation > 1 for axis in axes))
     pads = ctx.flag("count_include_pad", default=False)
     counts = [axis.counted(pads=pads) for axis in axes]
     require(min(count.min() for count in counts) > 0, "each window meets X")

@@ -70,9 +70,9 @@ def number_of(tensor: SourceTensor | None) -> float | None:
     return float(data[0]) if bool((data == data[0]).all()) else None
 
 
-def beside_number(node: SourceNode | None) -> tuple[SourceTensor, float] | None:
-    """The operand and the constant of a node with two inputs; None if it has no such."""
-    if node is None or len(node.inputs) != _TWO:
+def beside_number(node: SourceNode | None, *op_types: str) -> tuple[SourceTensor, float] | None:
+    """The operand and the constant of a node of some operators with two inputs; None if none."""
+    if node is None or node.op_type not in op_types or len(node.inputs) != _TWO:
         return None
     first, second = node.inputs
     if first is not None and first.const is None:
@@ -119,8 +119,8 @@ def mean_of(ctx: RuleContext, tensor: SourceTensor | None) -> Mean | None:
         return None
     if node.op_type in _REDUCTIONS:
         return _reduction(ctx, node)
-    known = beside_number(node)
-    if known is None or node.op_type not in {"Div", "Mul"} or not known[1]:
+    known = beside_number(node, "Div", "Mul")
+    if known is None or not known[1]:
         return None
     inner = ctx.maker(known[0])
     result = _reduction(ctx, inner) if inner is not None and inner.op_type in _REDUCTIONS else None
@@ -178,10 +178,8 @@ def log_of_clipped(ctx: RuleContext) -> str:
 
 
 def _bounded(node: SourceNode | None) -> tuple[SourceTensor, float]:
-    result = None
-    if node is not None and node.op_type == "Max":
-        result = beside_number(node)
-    elif node is not None and node.op_type == "Clip" and node.inputs[0] is not None:
+    result = beside_number(node, "Max")
+    if node is not None and node.op_type == "Clip" and node.inputs[0] is not None:
         inputs = (*node.inputs, None, None)
         stated = node.attributes.get("min")
         least = stated if isinstance(stated, float) else number_of(inputs[1])
@@ -225,8 +223,7 @@ def log_of_shifted(ctx: RuleContext) -> str:
     float32.
     """
     require_float32(ctx)
-    added = ctx.maker(ctx.tensor(0))
-    known = beside_number(added) if added is not None and added.op_type == "Add" else None
+    known = beside_number(ctx.maker(ctx.tensor(0)), "Add")
     if known is None:
         raise UnfitError("a constant is added")
     x, eps = known[0].name, known[1]
@@ -237,10 +234,7 @@ def log_of_shifted(ctx: RuleContext) -> str:
     require(ctx.opset >= _WHERE, "the opset is 9 or more")
     scale = 2.0 ** ceil(log2(2 * LEAST_NORMAL / eps))
     limit = min(1.0, _LARGEST / scale)
-    small = ctx.op("Min", x, ctx.scalar(limit))
-    small = ctx.times(small, min(scale, _LARGEST))
-    if scale > _LARGEST:
-        small = ctx.times(small, scale / _LARGEST)
+    small = _multiplied(ctx, ctx.op("Min", x, ctx.scalar(limit)), scale)
     small = ctx.op("Log", ctx.op("Add", small, ctx.scalar(eps * scale)))
     small = ctx.op("Sub", small, ctx.scalar(log(scale)))
     large = ctx.op("Max", x, ctx.scalar(limit))
@@ -249,6 +243,12 @@ def log_of_shifted(ctx: RuleContext) -> str:
     large = ctx.op("Log", large)
     is_small = ctx.op("Less", x, ctx.scalar(limit))
     return ctx.op("Where", is_small, small, large)
+
+
+def _multiplied(ctx: RuleContext, x: str, factor: float) -> str:
+    """Write a product whose factors float16 has."""
+    y = ctx.times(x, min(factor, _LARGEST))
+    return ctx.times(y, factor / _LARGEST) if factor > _LARGEST else y
 
 
 _MAGNIFIED: tuple[CaseNode, ...] = (
@@ -281,12 +281,10 @@ def log_of_magnified(ctx: RuleContext) -> str:
     log(k x + c) = log(x + c / k) + log(k), which is used above a limit L with k L within float16.
     """
     require_float32(ctx)
-    added = ctx.maker(ctx.tensor(0))
-    known = beside_number(added) if added is not None and added.op_type == "Add" else None
+    known = beside_number(ctx.maker(ctx.tensor(0)), "Add")
     if known is None:
         raise UnfitError("a constant is added")
-    product, added_number = ctx.maker(known[0]), known[1]
-    factor = beside_number(product) if product is not None and product.op_type == "Mul" else None
+    factor, added_number = beside_number(ctx.maker(known[0]), "Mul"), known[1]
     if factor is None or not _FACTORS[0] <= factor[1] <= _FACTORS[1]:
         raise UnfitError("the factor is from 2 to the power of 10 to 2 to the power of 28")
     require(
@@ -296,9 +294,7 @@ def log_of_magnified(ctx: RuleContext) -> str:
     require(ctx.opset >= _WHERE, "the opset is 9 or more")
     x, scale = factor[0].name, factor[1]
     limit = _LARGEST / scale / 2
-    small = ctx.times(ctx.op("Min", x, ctx.scalar(limit)), min(scale, _LARGEST))
-    if scale > _LARGEST:
-        small = ctx.times(small, scale / _LARGEST)
+    small = _multiplied(ctx, ctx.op("Min", x, ctx.scalar(limit)), scale)
     small = ctx.op("Log", ctx.op("Add", small, ctx.scalar(added_number)))
     large = ctx.op("Max", x, ctx.scalar(limit))
     large = ctx.op("Log", ctx.op("Add", large, ctx.scalar(added_number / scale)))
@@ -363,8 +359,7 @@ def root_of_squares(ctx: RuleContext) -> str:
 
 def _squares(ctx: RuleContext) -> tuple[Mean, float]:
     tensor, eps = ctx.tensor(0), 0.0
-    node = ctx.maker(tensor)
-    known = beside_number(node) if node is not None and node.op_type == "Add" else None
+    known = beside_number(ctx.maker(tensor), "Add")
     if known is not None:
         tensor, eps = known
     mean = mean_of(ctx, tensor)
@@ -400,7 +395,10 @@ def softmax_of_steps(ctx: RuleContext) -> str:
         "the sum is of the same exponentials",
     )
     shape = ctx.shape(0)
-    axis = _axis(total, len(shape))
+    axes = axes_of(total)
+    if axes is None or len(axes) != 1:
+        raise UnfitError("the sum is over one axis")
+    axis = axes[0] % len(shape)
     divisor = ctx.shape(1)
     require(
         divisor in {shape, (*shape[:axis], 1, *shape[axis + 1 :])},
@@ -410,13 +408,6 @@ def softmax_of_steps(ctx: RuleContext) -> str:
     x = ctx.transpose(power.inputs[0].name, order)
     y = ctx.op("Softmax", x, axis=len(shape) - 1)
     return ctx.transpose_back(y, order)
-
-
-def _axis(total: SourceNode, rank: int) -> int:
-    axes = axes_of(total)
-    if axes is None or len(axes) != 1:
-        raise UnfitError("the sum is over one axis")
-    return axes[0] % rank
 
 
 _NEAR_ONE = 1e-6

@@ -189,8 +189,7 @@ def q_linear_where_as_steps(ctx: RuleContext) -> str:
     tensor has one step and one zero point.
     """
     for at in (2, 3, 5, 6, 7, 8):
-        single = ctx.shape(at) in {(), (1,)}
-        require(single, "each tensor has one step and one zero point")
+        require(ctx.shape(at) in {(), (1,)}, "each tensor has one step and one zero point")
     dtype = ctx.input(1).dtype
     require(dtype in LIMITS, "codes have 8 or 16 bits")
     numbers = []
@@ -246,7 +245,7 @@ def integer_sum_as_product(ctx: RuleContext) -> str:
 def _scaling(ctx: RuleContext) -> tuple[OnnxNode, OnnxNode] | None:
     """The Cast of the sums and the Mul by scales, if nothing else reads the sums."""
     around, sums = ctx.around, ctx.output(0)
-    if around is None or sums is None:
+    if sums is None:
         return None
     cast = around.only_use(sums.name)
     if cast is None or cast.op_type != "Cast" or cast.attributes.get("to") != _FLOAT:
@@ -412,8 +411,7 @@ def mat_mul_n_bits_unrounded(ctx: RuleContext) -> str:
 
     A W' + bias with W = (q - zero) * scale as a constant (onnxruntime's MatMulNBits).
     """
-    rounded = ctx.integer("accuracy_level", 0) == _INTEGERS
-    skip_unless(rounded)
+    skip_unless(ctx.integer("accuracy_level", 0) == _INTEGERS)
     return _product(ctx)
 
 
@@ -484,8 +482,7 @@ def mat_mul_bnb4_as_product(ctx: RuleContext) -> str:
     rows, count = ctx.integer("K", 0), ctx.integer("N", 0)
     size, kind = ctx.integer("block_size", 0), ctx.integer("quant_type", 0)
     require(kind in (0, 1), "the codes are FP4 or NF4")
-    across = ctx.integer("transB", 1)
-    require(across, "B is transposed")
+    require(ctx.integer("transB", 1), "B is transposed")
     packed = ctx.constant(1).reshape(-1)
     # The high bits of a byte come first.
     codes = np.stack([packed >> 4, packed & 15], axis=-1).reshape(-1)[: rows * count]

@@ -296,7 +296,10 @@ def _lstm(
         peeps = part_of(ctx, _PEEPHOLES, way)
 
         def seen(gate: str, at: int, cell: str) -> str:
-            return _with_peephole(ctx, gate, peeps, at * size, size, cell) if cell else gate
+            if not cell or not peeps:
+                return gate
+            weight = ctx.slice(peeps, 0, at * size, (at + 1) * size)
+            return ctx.op("Add", gate, ctx.op("Mul", weight, cell))
 
         def step(x: str, states: States) -> Sequence[str]:
             h, cell = states
@@ -317,13 +320,6 @@ def _lstm(
         return step
 
     return unrolled(ctx, UnrolledLayer([_FIRST, _CELL], open_cell, driven))
-
-
-def _with_peephole(ctx: RuleContext, gate: str, peeps: str, at: int, size: int, cell: str) -> str:
-    if not peeps:
-        return gate
-    weight = ctx.slice(peeps, 0, at, at + size)
-    return ctx.op("Add", gate, ctx.op("Mul", weight, cell))
 
 
 @rule(

@@ -98,8 +98,7 @@ def sum_of_squares(ctx: RuleContext) -> str:
     """ReduceSumSquare without keepdims or axes, or with axes as an input -> Mul, ReduceSum, if the rank is
     known; axes are constant; noop_with_empty_axes is 0.
     """
-    idle = ctx.integer("noop_with_empty_axes", 0)
-    require(not idle, "noop_with_empty_axes is 0")
+    require(not ctx.integer("noop_with_empty_axes", 0), "noop_with_empty_axes is 0")
     axes = _stated_axes(ctx)
     rank = len(ctx.dims(0))
     over = sorted(axis % rank for axis in axes) or list(range(rank))
@@ -195,7 +194,9 @@ def reduction_by_halves(ctx: RuleContext) -> str:
     """
     axes, y = _axes(ctx), ctx.name(0)
     for axis in axes:
-        y = _halved(ctx, y, axis, _length(ctx, axis))
+        length = ctx.dims(0)[axis] or 0
+        require(length, "the dims along the axes are known and not 0")
+        y = _halved(ctx, y, axis, length)
     return y if ctx.flag("keepdims", default=True) else ctx.squeeze(y, axes)
 
 
@@ -214,9 +215,3 @@ def _axes(ctx: RuleContext) -> list[int]:
     given = _stated_axes(ctx)
     require(given or not ctx.integer("noop_with_empty_axes", 0), "there are axes")
     return sorted({axis % rank for axis in given or range(rank)})
-
-
-def _length(ctx: RuleContext, axis: int) -> int:
-    length = ctx.dims(0)[axis] or 0
-    require(length, "the dims along the axes are known and not 0")
-    return length

@@ -270,8 +270,7 @@ def grid_sample_as_gather(ctx: RuleContext) -> str:
     kind, padding = _KINDS.get(mode, mode), ctx.text("padding_mode", "zeros")
     framed = padding == "zeros"
     _require_near_places(ctx, max(x[2:]), _FAR_OUT if framed else _FAR)
-    wide = padding != "reflection" or not corners or min(x[2:]) > 1
-    require(wide, "each axis has two pixels")
+    require(padding != "reflection" or not corners or min(x[2:]) > 1, "each axis has two pixels")
     grids = ctx.name(1) if given is dtype else ctx.cast(ctx.name(1), dtype)
     flat = ctx.reshape(grids, [x[0], prod(grid[1:-1]), len(axes)])
     taps = []

@@ -19,8 +19,9 @@ from atc_py.tensor.resampling import ResizedAxis
 # Elements of a result of which a constant says whether they are taken from outside of X.
 _MOST_OUTSIDE = 2**24
 
-# Opset since which Resize has roi and sizes; before, it has scales alone.
-_WITH_REGION = 11
+# Opset since which Resize has roi, sizes, modes of coordinates and of rounding; before, it has
+# scales alone.
+_WITH_MODES = 11
 
 
 def _cubic(away: NDArray[np.float64], a: float) -> NDArray[np.float64]:
@@ -53,7 +54,7 @@ def matrix(axis: ResizedAxis, ctx: RuleContext, mode: str) -> NDArray[np.float64
 
 def resized_axes(ctx: RuleContext) -> tuple[ResizedAxis, ...]:
     x = ctx.shape(0)
-    regions = ctx.node.op_type == "Resize" and ctx.node.opset >= _WITH_REGION
+    regions = ctx.node.op_type == "Resize" and ctx.node.opset >= _WITH_MODES
     axes = [integer % len(x) for integer in ctx.integers("axes") or range(len(x))]
     found: Any
     tensor = ctx.tensor(3)
@@ -70,7 +71,10 @@ def resized_axes(ctx: RuleContext) -> tuple[ResizedAxis, ...]:
     require(min(counts) > 0, "the result has elements")
     changes = zip(axes, counts, scales, strict=True)
     require_places(count for at, count, scale in changes if count != x[at] or scale != 1)
-    _check_change(x, axes, counts, scales)
+    # onnxruntime copies X where scales change values but no dim; ONNX interpolates.
+    copied = all(count == x[axis] for axis, count in zip(axes, counts, strict=True))
+    plain = not copied or all(scale == 1 for scale in scales)
+    require(plain, "a dim changes, or all scales are 1")
     region = np.tile([0.0, 1.0], (len(axes), 1)).T
     if ctx.text("coordinate_transformation_mode", "") == "tf_crop_and_resize":
         region = ctx.constant(1).reshape(2, len(axes)).astype(np.float64)
@@ -85,15 +89,6 @@ def resized_axes(ctx: RuleContext) -> tuple[ResizedAxis, ...]:
     }
     kept = {at: ResizedAxis(at, size, size, np.float32(1)) for at, size in enumerate(x)}
     return tuple(resized.get(at, kept[at]) for at in range(len(x)))
-
-
-def _check_change(
-    x: Sequence[int], axes: Sequence[int], counts: Sequence[int], scales: Sequence[np.float32]
-) -> None:
-    """Refuse scales that change values but no dim: onnxruntime copies X then, ONNX interpolates."""
-    copied = all(count == x[axis] for axis, count in zip(axes, counts, strict=True))
-    plain = not copied or all(scale == 1 for scale in scales)
-    require(plain, "a dim changes, or all scales are 1")
 
 
 def _by_sizes(
@@ -156,8 +151,7 @@ def resize_all_axes(ctx: RuleContext) -> Sequence[str]:
     sizes or scales for all axes, if dims, scales and sizes are known; mode nearest or linear; at
     most four axes; no region.
     """
-    changed = any(ctx.node.attributes.get(name, no) != no for name, no in _ADDED.items())
-    skip_unless(changed)
+    skip_unless(any(ctx.node.attributes.get(name, no) != no for name, no in _ADDED.items()))
     mode = ctx.text("coordinate_transformation_mode", "half_pixel")
     require(mode in _MODES, "the list has the coordinate mode", found=mode)
     kind = ctx.text("mode", "nearest")
@@ -177,10 +171,6 @@ def resize_all_axes(ctx: RuleContext) -> Sequence[str]:
     require(whole, "the scales give the sizes")
     scales = ctx.const([axis.scale for axis in axes], DType.FLOAT32, "scales")
     return ctx.again(ctx.name(0), empty, scales, **without)
-
-
-# Opset since which nearest_mode says how coordinates are rounded.
-_WITH_ROUNDING = 11
 
 
 @rule(
@@ -213,7 +203,7 @@ def resize_as_gather(ctx: RuleContext) -> str:
     whole = not ctx.integer("exclude_outside", 0)  # of cubic interpolation
     require(whole, "no weight is excluded")
     mode, rounding = "asymmetric", "simple"
-    if ctx.node.op_type == "Resize" and ctx.node.opset >= _WITH_ROUNDING:
+    if ctx.node.op_type == "Resize" and ctx.node.opset >= _WITH_MODES:
         mode = ctx.text("coordinate_transformation_mode", "half_pixel")
         rounding = ctx.text("nearest_mode", "round_prefer_floor")
     y = ctx.name(0)
@@ -225,9 +215,6 @@ def resize_as_gather(ctx: RuleContext) -> str:
     y = with_outside(ctx, y, axes, mode)
     return ctx.own(y)
 
-
-# Opset since which an attribute says how coordinates are transformed.
-_WITH_MODES = 11
 
 # Elements of a matrix of weights at most.
 _MOST = 2**24

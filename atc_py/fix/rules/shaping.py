@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -61,9 +60,6 @@ def pads_of(ctx: RuleContext) -> Pads:
     return Pads(tuple(begins), tuple(ends), ctx.text("mode", "constant"), value)
 
 
-_AXES_INPUT = 3
-
-
 @rule(
     EQUAL,
     case("Pad", [2, 3, 4], np.array([1, 2]), None, np.array([-1]), mode="edge", opset=18),
@@ -76,7 +72,7 @@ def pad_all_axes(ctx: RuleContext) -> Sequence[str]:
     """Pad with the input axes -> Pad with a pair of numbers for each axis, if pads and axes are
     constant, no pad is negative; the dtype is listed; value 0, or mode edge or reflect.
     """
-    skip_unless(ctx.tensor(_AXES_INPUT) is not None)
+    skip_unless(ctx.tensor(_AXES) is not None)
     stated = pads_of(ctx)
     require(ctx.element in LISTED, "the dtype is listed")
     require(min((*stated.begins, *stated.ends)) >= 0, "no pad is negative")
@@ -141,8 +137,8 @@ def _constants(ctx: RuleContext, dims: Sequence[int], axis: int, count: int, pad
     return ctx.op("Tile", one, ctx.const(shape, label="repeats"))
 
 
-# Names of the modes of Pad in numpy.
-_NAMES = {"edge": "edge", "reflect": "reflect", "wrap": "wrap"}
+# Modes of Pad that numpy calls the same.
+_MODES = frozenset({"edge", "reflect", "wrap"})
 
 
 @rule(
@@ -156,7 +152,7 @@ def pad_as_gather(ctx: RuleContext) -> str:
     the pads of reflect are smaller than the axis.
     """
     dims, stated = ctx.shape(0), pads_of(ctx)
-    skip_unless(stated.mode in _NAMES)
+    skip_unless(stated.mode in _MODES)
     y = ctx.name(0)
     for axis, size in enumerate(dims):
         begin, end = stated.begins[axis], stated.ends[axis]
@@ -165,8 +161,7 @@ def pad_as_gather(ctx: RuleContext) -> str:
         most = max(begin, end)
         small = stated.mode != "reflect" or most < there.size
         require(small, "the pads of reflect are smaller than the axis")
-        mode: Any = _NAMES[stated.mode]
-        positions = tables.pad(there, [(max(begin, 0), max(end, 0))], mode)
+        positions = tables.pad(there, [(max(begin, 0), max(end, 0))], stated.mode)
         y = take(ctx, y, axis, positions, size)
     return ctx.own(y)
 
@@ -293,19 +288,15 @@ def trilu_as_where(ctx: RuleContext) -> str:
     given = ctx.tensor(1)
     zero = ctx.scalar(0, "zero")
     if given is not None and given.const is None:
-        return ctx.op("Where", _computed_mask(ctx, rows, columns), ctx.name(0), zero)
+        require_range(ctx, 1, INT32)
+        ahead = tables.arange(columns) - tables.arange(rows)[:, None]
+        steps, k = ctx.const(ahead, DType.INT32, "steps"), ctx.cast(ctx.name(1), DType.INT32)
+        outside = ctx.op("Less" if ctx.integer("upper", 1) else "Greater", steps, k)
+        return ctx.op("Where", ctx.op("Not", outside), ctx.name(0), zero)
     k = int(ctx.constant(1).reshape(-1)[0]) if given is not None else 0
     ones = tables.ones((rows, columns), np.bool_)
     mask = np.triu(ones, k) if ctx.integer("upper", 1) else np.tril(ones, k)
     return ctx.op("Where", ctx.const(mask, DType.BOOL, "mask"), ctx.name(0), zero)
-
-
-def _computed_mask(ctx: RuleContext, rows: int, columns: int) -> str:
-    require_range(ctx, 1, INT32)
-    steps = ctx.const(tables.arange(columns) - tables.arange(rows)[:, None], DType.INT32, "steps")
-    k = ctx.cast(ctx.name(1), DType.INT32)
-    compare = "Less" if ctx.integer("upper", 1) else "Greater"
-    return ctx.op("Not", ctx.op(compare, steps, k))
 
 
 @rule(

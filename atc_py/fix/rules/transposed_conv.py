@@ -277,8 +277,7 @@ def col2im_as_conv_transpose(ctx: RuleContext) -> str:
     require(prod(counts) == x[2], "the blocks fit the image")
     taps = prod(block)
     # onnxruntime's sums along other axes are not those of ONNX, so no result could be proved.
-    proved = rank + 2 == IMAGES or (rank == 1 and x[1] == taps)
-    require(proved, "two axes, or one with one channel")
+    require(rank + 2 == IMAGES or (rank == 1 and x[1] == taps), "two axes, or one with one channel")
     batch = x[0] * (x[1] // taps)
     weight = ctx.const(tables.eye(taps).reshape(taps, 1, *block), ctx.element, "weight")
     y = ctx.reshape(ctx.name(0), [batch, taps, *counts])

@@ -185,18 +185,10 @@ def _relation(node: SourceNode, *, inverse: bool) -> Relation | None:
         return None
     squeezes = node.op_type == ("Unsqueeze" if inverse else "Squeeze")
     if squeezes and len(value.dims) == len(twin.dims) - 1:
-        axis = _axis(node, len(twin.dims))
-        return None if axis is None else Squeezed(axis)
-    narrow, wide = _target(node) if inverse else twin.dtype, value.dtype
+        axes = axes_of(node)
+        return Squeezed(axes[0] % len(twin.dims)) if axes is not None and len(axes) == 1 else None
+    to = node.attributes.get("to")
+    target = dtype_of_element(to) if isinstance(to, int) else None
+    narrow, wide = target if inverse else twin.dtype, value.dtype
     narrows = node.op_type == "Cast" and wide in _NARROW and narrow is _NARROW[wide]
     return Narrowed(value.required_dtype) if narrows else None
-
-
-def _target(node: SourceNode) -> DType | None:
-    to = node.attributes.get("to")
-    return dtype_of_element(to) if isinstance(to, int) else None
-
-
-def _axis(node: SourceNode, rank: int) -> int | None:
-    axes = axes_of(node)
-    return axes[0] % rank if axes is not None and len(axes) == 1 else None

@@ -83,17 +83,12 @@ class _Tidier:
         for node in reversed(graph.nodes):
             self._want(node)
 
-    def _is_own(self, node: OnnxNode) -> bool:
-        return not node.domain and any(name in self._own for name in node.writes)
-
     def _is_step(self, node: OnnxNode) -> bool:
         """True for a node that rules wrote, and for a Cast of the file to float64 or back to float32."""
-        cast = (
-            not node.domain
-            and node.op_type == "Cast"
-            and (rounds(enters(node)) or rounds(leaves(node)))
-        )
-        return cast or self._is_own(node)
+        if node.domain:
+            return False
+        cast = node.op_type == "Cast" and (rounds(enters(node)) or rounds(leaves(node)))
+        return cast or any(name in self._own for name in node.writes)
 
     def _want(self, node: OnnxNode) -> None:
         """Note the relations in which a node's inputs are asked for."""

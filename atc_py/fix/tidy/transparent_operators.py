@@ -96,17 +96,12 @@ def _as_image(node: SourceNode, rank: int, new: int) -> Carried | None:
 
 
 def _along_axis(node: SourceNode, rank: int, moved: Callable[[int], int]) -> Carried | None:
-    axis = node.attributes.get("axis", _default_axis(node))
+    default = -1 if node.opset >= _SOFTMAX_OF_LAST else 1
+    axis = node.attributes.get("axis", 0 if node.op_type == "Split" else default)
     if not isinstance(axis, int):
         return None
     data = tuple(range(len(node.inputs))) if node.op_type == "Concat" else (0,)
     return Carried(data, {"axis": moved(axis % rank)})
-
-
-def _default_axis(node: SourceNode) -> int:
-    if node.op_type == "Split":
-        return 0
-    return -1 if node.opset >= _SOFTMAX_OF_LAST else 1
 
 
 def _with_axes(node: SourceNode, position: int, moved: Callable[[int], int]) -> Carried | None:

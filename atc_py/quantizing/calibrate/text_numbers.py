@@ -84,7 +84,7 @@ class TextFile:
 
     def word(self, field: TextField) -> str:
         """The bare word or the text in quotes of a field."""
-        return self._one(field, _word, Text("a word"))
+        return self._one(field, lambda value: value.text, Text("a word"))
 
     def truth(self, field: TextField) -> bool:
         return self._one(field, _truth, Text("true or false"))
@@ -163,10 +163,6 @@ def _string(value: TextValue) -> str | None:
         return value.text.encode("latin-1").decode()
     except UnicodeError:
         return value.text
-
-
-def _word(value: TextValue) -> str:
-    return value.text
 
 
 def _truth(value: TextValue) -> bool | None:

@@ -54,15 +54,13 @@ def balance_sites(graph: OnnxGraph, found: FoundLayers) -> list[BalanceSite]:
     for layer in found.layers:
         if not layer.is_pool:
             read_by[layer.data].append(layer)
-    sites = []
     search = _Search(graph, found)
-    for name, layers in read_by.items():
-        if len(layers) != len(graph.uses(name)) or name in graph.outputs:
-            continue
-        site = search.site(name, layers)
-        if site is not None:
-            sites.append(site)
-    return sites
+    sites = (
+        search.site(name, layers)
+        for name, layers in read_by.items()
+        if len(layers) == len(graph.uses(name)) and name not in graph.outputs
+    )
+    return [site for site in sites if site is not None]
 
 
 def input_channels(layer: FloatLayer) -> int:
@@ -145,7 +143,9 @@ class _Search:
             return self._of_layer(name, axis, self._layers[node], readers, count)
         if axis != -1:
             return None
-        return self._of_sum(name, node, readers, count) or self._of_norm(name, node, readers, count)
+        site = self._of_sum(name, node, readers, count)
+        scaled = () if site else self._norm_operands(node, count)
+        return BalanceSite(name, -1, None, scaled, tuple(readers)) if scaled else site
 
     def _of_layer(
         self, name: str, axis: int, layer: FloatLayer, readers: list[FloatLayer], count: int
@@ -173,12 +173,6 @@ class _Search:
             return None
         result = self._of_layer(name, -1, self._layers[maker], readers, count)
         return None if result is None else replace(result, scaled=(*result.scaled, (node, at)))
-
-    def _of_norm(
-        self, name: str, node: OnnxNode, readers: list[FloatLayer], count: int
-    ) -> BalanceSite | None:
-        scaled = self._norm_operands(node, count)
-        return BalanceSite(name, -1, None, scaled, tuple(readers)) if scaled else None
 
     def _norm_operands(self, node: OnnxNode, count: int) -> tuple[tuple[OnnxNode, int], ...]:
         """The factor and the addend of a normalization that ends with `node`; () for none."""

@@ -83,22 +83,18 @@ _LINEAR = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
 
 class FloatModel:
-    """A float model in a file.
-
-    Attributes:
-        shown: the path of the user's file, which findings name.
-        graph: its graph with constants folded; it is not changed.
-        found: its layers.
-    """
+    """A float model in a file."""
 
     def __init__(self, path: Path, origin: FloatModel | None = None) -> None:
         """Read a model; findings name nodes of `origin` if the file was made of that one."""
         self.file: OnnxFile = read_model(path)
+        # the path of the user's file, which findings name
         self.shown: Path = path if origin is None else origin.shown
+        # its graph with constants folded; it is not changed
         self.graph: OnnxGraph = open_float(self.file)
         if origin is not None:
             _place_in(self.graph, origin)
-        self.found: FoundLayers = find_layers(self.graph)
+        self.found: FoundLayers = find_layers(self.graph)  # its layers
 
     def write(
         self,

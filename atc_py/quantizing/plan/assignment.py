@@ -33,13 +33,9 @@ class Assignment(msgspec.Struct, frozen=True):
         return dict(sorted(result.items()))
 
     def dtype(self, line: str) -> str:
-        return (
-            BROAD
-            if line in self.broad or line == PORTS
-            else BRAIN
-            if line in self.brain
-            else NARROW
-        )
+        if line in self.broad or line == PORTS:
+            return BROAD
+        return BRAIN if line in self.brain else NARROW
 
     def with_dtype(self, lines: Iterable[str], dtype: str) -> Assignment:
         moved = frozenset(lines)

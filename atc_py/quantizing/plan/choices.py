@@ -32,16 +32,7 @@ _NO_KERNEL = Text("no kernel of that dtype on this SoC")
 
 
 class Choices:
-    """Lines and their dtypes.
-
-    Attributes:
-        candidates: all lines, in order of execution.
-        labels: the dtypes of each line that has a choice, float16 first.
-        models: a compiled model with all lines in one dtype, by it.
-        tried: their trials.
-        values: values of the file that the nodes of a line make.
-        excluded: lines and dtypes that do not go together, with the reason.
-    """
+    """Lines and their dtypes."""
 
     def __init__(
         self, runs: TrialRuns, reference: ReferenceModel, *, bfloat16: bool = True
@@ -49,9 +40,12 @@ class Choices:
         """Compile the model in each dtype; all in float16 has been run before."""
         self._runs = runs
         narrow = runs.found[ALL_NARROW].model
+        # all lines, in order of execution
         self.candidates: dict[str, Candidate] = find_candidates(narrow)
+        # a compiled model with all lines in one dtype, by it
         self.models: dict[str, OmModel] = {NARROW: narrow}
-        self.tried: dict[str, TriedAssignment] = {NARROW: runs.found[ALL_NARROW]}
+        self.tried: dict[str, TriedAssignment] = {NARROW: runs.found[ALL_NARROW]}  # their trials
+        # lines and dtypes that do not go together, with the reason
         self.excluded: list[tuple[str, Text]] = []
         able = {BROAD: self._all_in(BROAD, [*self.candidates])}
         if bfloat16 and find_soc(narrow.soc).bfloat16:
@@ -61,7 +55,9 @@ class Choices:
             line: (NARROW, *(dtype for dtype, lines in able.items() if line in lines))
             for line in self.candidates
         }
+        # the dtypes of each line that has a choice, float16 first
         self.labels = {line: own for line, own in self.labels.items() if len(own) > 1}
+        # values of the file that the nodes of a line make
         self.values = nodes_by_line(narrow, reference)
 
     @property
@@ -84,7 +80,7 @@ class Choices:
                 narrow = stay_narrow(tried.model, lines) if dtype == BROAD else set()
                 if narrow:
                     # What stays as it is must not be counted among the lines in float32.
-                    self.excluded += [(each, self._why_narrow(each)) for each in sorted(narrow)]
+                    self.excluded += [(line, self._why_narrow(line)) for line in sorted(narrow)]
                     lines = [line for line in lines if line not in narrow]
                     continue
                 self.models[dtype], self.tried[dtype] = tried.model, tried
@@ -100,9 +96,9 @@ class Choices:
     def _fresh(self, model: OmModel) -> list[str]:
         """Lines of nodes that were fused with others until those were kept; take them."""
         known = {*self.candidates, *(line for line, _ in self.excluded)}
-        found = {line: each for line, each in find_candidates(model).items() if line not in known}
-        self.candidates |= found
-        return [*found]
+        fresh = {line: one for line, one in find_candidates(model).items() if line not in known}
+        self.candidates |= fresh
+        return [*fresh]
 
     def _without_refused(self, lines: list[str], dtype: str, at: Collection[int]) -> list[str]:
         """The lines whose nodes have a kernel; none where the refusal names no node."""

@@ -39,8 +39,14 @@ def moves_of(
         )
         if saved > 0 and added <= DOUBT * max(room, 0.0) + 1e-12:
             ranked.append((-saved, len(ranked), move))
-    ranked.sort(key=lambda each: each[:2])
-    return [*dict.fromkeys(_apply_move(start, move) for _, _, move in ranked[:_MOST])]
+    ranked.sort(key=lambda row: row[:2])
+    moved: dict[Assignment, None] = {}
+    for _, _, move in ranked[:_MOST]:
+        assignment = start
+        for line, label in move.items():
+            assignment = assignment.with_dtype((line,), label)
+        moved[assignment] = None
+    return [*moved]
 
 
 def _belong(
@@ -109,9 +115,3 @@ def _neighbors(times: TimeModel) -> dict[str, dict[str, float]]:
             row = results.setdefault(one, {})
             row[other] = row.get(other, 0.0) + price
     return results
-
-
-def _apply_move(start: Assignment, move: Mapping[str, str]) -> Assignment:
-    for line, label in move.items():
-        start = start.with_dtype((line,), label)
-    return start

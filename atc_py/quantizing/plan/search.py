@@ -31,7 +31,6 @@ class KeptTrials:
     """Trials by lines to keep; what only the outputs judge is taken from the plan's own.
 
     Attributes:
-        count: compilations so far.
         own: lines of the user's own --keep-dtype file.
         samples: how many samples judge a trial.
     """
@@ -40,7 +39,7 @@ class KeptTrials:
         """Share `runs`; comparisons of all layers are made by `layers`."""
         self._runs, self._layers = runs, layers
         self.own, self.samples = layers.own, layers.samples
-        self.count = 0
+        self.count = 0  # compilations so far
 
     def run(self, kept: Iterable[str], *, outputs_only: bool) -> Trial:
         """Compile with the lines `kept` beside the user's own, and compare."""
@@ -73,14 +72,7 @@ _MOST_SHARE = 1e6
 
 
 class PlanSearch:
-    """One search.
-
-    Attributes:
-        exhaustive: True if every assignment was tried.
-        suggested: the result of the search for the fewest nodes in float32; None of none.
-        shares: error of each line alone in float16, as a share of the allowed one.
-        times: the time model; None where nothing had to be modeled.
-    """
+    """One search."""
 
     def __init__(  # noqa: PLR0913  (the parts of a search)
         self,
@@ -95,10 +87,12 @@ class PlanSearch:
         self._runs, self._layers, self._first = runs, layers, first
         self._choices, self._targets, self._limit = choices, targets, limit
         self._on_stage = on_stage
-        self.exhaustive = False
+        self.exhaustive = False  # True if every assignment was tried
+        # the result of the search for the fewest nodes in float32; None of none
         self.suggested: Assignment | None = None
+        # error of each line alone in float16, as a share of the allowed one
         self.shares: dict[str, dict[str, float]] = {}
-        self.times: TimeModel | None = None
+        self.times: TimeModel | None = None  # the time model; None where nothing had to be modeled
 
     def run(self, errors: Callable[[], ErrorModel]) -> None:
         """Search with the error model that `errors` makes; small searches need none."""

@@ -24,16 +24,13 @@ _NEVER = 1.0
 
 
 class TimeModel:
-    """Estimated seconds of lines and of casts between them.
-
-    Attributes:
-        seconds: by dtype and line.
-        casts: seconds of the casts between two lines if their dtypes differ.
-    """
+    """Estimated seconds of lines and of casts between them."""
 
     def __init__(self, models: Mapping[str, OmModel], narrow: str) -> None:
         """Read the compiled models by the dtype of their lines; `narrow` names that of the mode."""
+        # by dtype and line
         self.seconds = {dtype: seconds_by_line(model) for dtype, model in models.items()}
+        # seconds of the casts between two lines if their dtypes differ
         self.casts = _casts_between(models[narrow])
         for pair in _fused_pairs(models, narrow):
             self.casts[pair] = _NEVER

@@ -34,14 +34,11 @@ if TYPE_CHECKING:
 
 
 class Int8Models:
-    """A calibrated model that is written with any of its layers on int8.
-
-    Attributes:
-        layers: names of all layers that have an int8 form.
-    """
+    """A calibrated model that is written with any of its layers on int8."""
 
     def __init__(self, found: Calibrated, model: Path, folder: Path) -> None:
         self._found, self._model, self._folder = found, model, folder
+        # names of all layers that have an int8 form
         self.layers = tuple(layer.name for layer in found.layers)
         self._written: tuple[frozenset[str], Path] | None = None
         self._reference: ReferenceModel | None = None
@@ -91,14 +88,14 @@ class Int8Models:
             trials.close()
         before, after = seconds_by_line(plain), seconds_by_line(mixed)
         saved = {name: before.get(name, 0.0) - after.get(name, 0.0) for name in self.layers}
-        whole = max((abs(each) for each in saved.values()), default=0.0) or 1.0
-        return sorted(self.layers, key=lambda name: _price(ratios, name, saved[name] / whole))
+        whole = max((abs(seconds) for seconds in saved.values()), default=0.0) or 1.0
 
+        def price(name: str) -> float:
+            noise = 10 ** (-min(ratios.get(name, 0.0), 300.0) / 10)
+            share = saved[name] / whole
+            return noise / share if share > 0 else 1e30 * (1 + noise)
 
-def _price(ratios: Mapping[str, float], name: str, saved: float) -> float:
-    """The noise of a layer for the time that it saves; of one that saves nothing, very much."""
-    noise = 10 ** (-min(ratios.get(name, 0.0), 300.0) / 10)
-    return noise / saved if saved > 0 else 1e30 * (1 + noise)
+        return sorted(self.layers, key=price)
 
 
 _REFUSALS = frozenset({NO_KERNEL, BAD_CONTROL_FILE})
@@ -142,14 +139,9 @@ class TrialRuns:
     Attributes:
         count: compilations so far.
         runs: how many of them ran on the device.
-        samples: how many samples judge a trial.
         targets: least figures of every output.
         own: lines of the user's own --keep-dtype file.
-        custom: lines of a --customize-dtypes file by the line of the node that it is for.
         compilation: how the model is compiled.
-        ahead: makes trials ahead in other processes; None where there are none.
-        int8: models with layers on int8; None where none are planned.
-        found: all that compiled and ran, by their assignments.
     """
 
     def __init__(
@@ -162,12 +154,16 @@ class TrialRuns:
     ) -> None:
         self.compilation, self._reference, self._judged = compilation, reference, judged
         self.targets, self._folder = targets, folder
-        self.samples = judged.count
+        self.samples = judged.count  # how many samples judge a trial
         self.own, self.own_custom = compilation.kept_lines(), compilation.custom_lines()
+        # lines of a --customize-dtypes file by the line of the node that it is for
         self.custom: dict[str, str] = {}
+        # models with layers on int8; None where none are planned
         self.int8: Int8Models | None = None
+        # makes trials ahead in other processes; None where there are none
         self.ahead: TrialsAhead | None = None
         self.count = self.runs = 0
+        # all that compiled and ran, by their assignments
         self.found: dict[Assignment, TriedAssignment] = {}
         self._refused: dict[Assignment, frozenset[int]] = {}
         self._slower: dict[Assignment, float] = {}
@@ -191,7 +187,10 @@ class TrialRuns:
             return self._take_ready(assignment, ready, faster_than)
         path = self._folder / "planned.om"
         try:
-            self._write(assignment, path)
+            compilation = self.compilation
+            if assignment.int8 and self.int8 is not None:
+                compilation = self.int8.compilation(compilation, assignment.int8)
+            compilation.write_with(path, self._lines(assignment), self._folder)
         except AtcError as error:
             self._refuse(assignment, error)
             return None
@@ -199,10 +198,18 @@ class TrialRuns:
 
     def take(self, assignment: Assignment, trial: Trial) -> TriedAssignment:
         """Take a trial that was made elsewhere."""
-        seconds = network_time(trial.model).expected
-        share = share_of_comparison(trial.judged, self.targets)
-        tried = TriedAssignment(assignment, trial.model, seconds, trial.judged, share)
-        return self.found.setdefault(assignment, tried)
+        if assignment not in self.found:
+            seconds = network_time(trial.model).expected
+            self._keep(assignment, trial.model, seconds, trial.judged)
+        return self.found[assignment]
+
+    def _keep(
+        self, assignment: Assignment, model: OmModel, seconds: float, done: LayerComparison
+    ) -> TriedAssignment:
+        share = share_of_comparison(done, self.targets)
+        tried = TriedAssignment(assignment, model, seconds, done, share)
+        self.found[assignment] = tried
+        return tried
 
     def make_ahead(
         self, assignments: Iterable[Assignment], faster_than: float | None = None
@@ -234,10 +241,7 @@ class TrialRuns:
             self._slower[assignment] = ready.seconds
             return None
         self.runs += 1
-        share = share_of_comparison(ready.done, self.targets)
-        tried = TriedAssignment(assignment, ready.model, ready.seconds, ready.done, share)
-        self.found[assignment] = tried
-        return tried
+        return self._keep(assignment, ready.model, ready.seconds, ready.done)
 
     def _refuse(self, assignment: Assignment, error: AtcError) -> None:
         """Keep the nodes without a kernel of an assignment that does not compile."""
@@ -272,16 +276,7 @@ class TrialRuns:
             pair = Pair(reference, package)
             pair.kept = self.compilation.results
             done = pair.compared(self._judged, outputs_only=True)
-            share = share_of_comparison(done, self.targets)
-            tried = TriedAssignment(assignment, package.description, seconds, done, share)
-        self.found[assignment] = tried
-        return tried
-
-    def _write(self, assignment: Assignment, path: Path) -> None:
-        compilation = self.compilation
-        if assignment.int8 and self.int8 is not None:
-            compilation = self.int8.compilation(compilation, assignment.int8)
-        compilation.write_with(path, self._lines(assignment), self._folder)
+            return self._keep(assignment, package.description, seconds, done)
 
 
 def rank(tried: TriedAssignment) -> tuple[float, int, float]:

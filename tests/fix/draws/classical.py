@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from atc_py.fix.case import Fed, RuleCase
-from atc_py.fix.parts.classical import ml_case
+from atc_py.fix.rules.classical import ml_case
 from atc_py.tensor.dtypes import DType
 from tests.fix.draws import draws
 from tests.fix.draws.attention import one_of
