@@ -1,6 +1,6 @@
 """The plan of a family for one set of shapes: tiling numbers, buffers, bytes moved."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -10,6 +10,7 @@ from atc_py.kernels.fields import Tiling
 from atc_py.kernels.keys import KernelKey
 from atc_py.kernels.links import Link
 from atc_py.kernels.ports import KernelPort
+from atc_py.kernels.tiling import DEPTH
 from atc_py.target import Soc, TargetOp
 from atc_py.tensor.shapes import Shape, element_count
 
@@ -113,6 +114,13 @@ class Buffer(msgspec.Struct, frozen=True):
     name: str  # the member of the kernel's class
     storage: str  # ub, l1, l0a, l0b or l0c
     nbytes: int  # of all its buffers together
+
+
+def queues(ports: Iterable[KernelPort], length: int) -> tuple[Buffer, ...]:
+    """A queue for each operand, whose buffers hold `length` elements."""
+    return tuple(
+        Buffer(f"{port.name}Queue", "ub", DEPTH * length * port.dtype.itemsize) for port in ports
+    )
 
 
 class Plan(msgspec.Struct, frozen=True):
