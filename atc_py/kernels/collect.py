@@ -10,7 +10,7 @@ import msgspec
 from atc_py.diag import BROKEN_INVARIANT, AtcError, Place
 from atc_py.ir import Engine, Graph, Node, Value
 from atc_py.kernels.cpp import C_TYPES, HOST_TYPES, identifier
-from atc_py.kernels.family import Family
+from atc_py.kernels.family import Family, KernelFacts, Launch
 from atc_py.kernels.keys import (
     KernelKey,
     LinkInput,
@@ -22,7 +22,6 @@ from atc_py.kernels.keys import (
     kernel_name,
 )
 from atc_py.kernels.links import linked, reach_of
-from atc_py.kernels.plan import KernelFacts, Launch
 from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.registry import family_of
 from atc_py.system.structs import replace

@@ -10,8 +10,16 @@ from math import prod
 
 import msgspec
 
-from atc_py.kernels.fields import Tiling, by_operand, narrow, numbers, wide
-from atc_py.kernels.tiling import ElementFootprint, rounded_up, vector_cores
+from atc_py.kernels.tiling import (
+    ElementFootprint,
+    Tiling,
+    by_operand,
+    narrow,
+    numbers,
+    rounded_up,
+    vector_cores,
+    wide,
+)
 from atc_py.target import Soc
 from atc_py.tensor.shapes import Shape
 

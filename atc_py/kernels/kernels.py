@@ -13,9 +13,8 @@ from atc_py.ir import Engine, Graph, Node
 from atc_py.kernels.collect import Collected, collect
 from atc_py.kernels.cpp import attribute_constant
 from atc_py.kernels.describe import describe
-from atc_py.kernels.family import Family
+from atc_py.kernels.family import Family, KernelFacts, Launch, Plan
 from atc_py.kernels.links import Link
-from atc_py.kernels.plan import KernelFacts, Launch, Plan
 from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.registry import family_of
 from atc_py.kernels.table import KernelTable, Shapes, served, table_of

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from atc_py.kernels.fields import by_operand, extended, narrow, wide
 from atc_py.kernels.grid import Grid, GridTiling, grid_tiling
 from atc_py.kernels.ports import KernelPort
-from atc_py.kernels.tiling import ElementFootprint
+from atc_py.kernels.tiling import ElementFootprint, by_operand, extended, narrow, wide
 from atc_py.system.structs import replace
 from atc_py.target import Soc
 from atc_py.tensor.dtypes import Format

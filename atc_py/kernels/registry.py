@@ -3,8 +3,7 @@
 from functools import cache
 
 from atc_py.ir import Engine
-from atc_py.kernels.family import Family
-from atc_py.kernels.plan import KernelFacts, Launch, Plan, queues
+from atc_py.kernels.family import Family, KernelFacts, Launch, Plan, queues
 from atc_py.kernels.tiling import ElementFootprint, shard_tiling, vector_tiling
 from atc_py.system.register import Register
 from atc_py.tensor.shapes import element_count

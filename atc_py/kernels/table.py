@@ -7,8 +7,8 @@ import msgspec
 
 from atc_py.ir import Node, Value
 from atc_py.kernels.cpp import camel
-from atc_py.kernels.fields import Declared
-from atc_py.kernels.plan import KernelFacts, Plan
+from atc_py.kernels.family import KernelFacts, Plan
+from atc_py.kernels.tiling import Declared
 from atc_py.tensor.shapes import Dims, format_shape
 
 

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.kernels.boxes import dense
-from atc_py.kernels.family import Family, InputSample
-from atc_py.kernels.fields import extended, numbers, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan, queues
+from atc_py.kernels.family import Buffer, Family, InputSample, KernelFacts, Launch, Plan, queues
 from atc_py.kernels.planes import PATTERN
 from atc_py.kernels.reduction import (
     AxesTiling,
@@ -22,7 +20,7 @@ from atc_py.kernels.reduction import (
     axes_tiling,
     folded,
 )
-from atc_py.kernels.tiling import DEPTH
+from atc_py.kernels.tiling import DEPTH, extended, numbers, wide
 from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape, element_count
 from atc_py.tensor.storage import Storage, c0_of

@@ -9,10 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.kernels.family import Family, InputSample
-from atc_py.kernels.fields import Tiling, narrow, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan, queues
-from atc_py.kernels.tiling import BLOCK, DEPTH, vector_cores
+from atc_py.kernels.family import Buffer, Family, InputSample, KernelFacts, Launch, Plan, queues
+from atc_py.kernels.tiling import BLOCK, DEPTH, Tiling, narrow, vector_cores, wide
 
 Draw: TypeAlias = "Callable[[InputSample, np.random.Generator], NDArray[Any] | None]"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from atc_py.kernels.box_tiling import BoxFamily, number
 from atc_py.kernels.boxes import Box
-from atc_py.kernels.plan import KernelFacts, Launch
+from atc_py.kernels.family import KernelFacts, Launch
 from atc_py.tensor.dtypes import Format
 from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import Storage, c0_of

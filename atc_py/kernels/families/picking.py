@@ -12,17 +12,20 @@ from numpy.typing import NDArray
 
 from atc_py.kernels.box_tiling import number
 from atc_py.kernels.boxes import dense
-from atc_py.kernels.family import Family, InputSample
-from atc_py.kernels.fields import Tiling, extended, narrow, numbers, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan, queues
+from atc_py.kernels.family import Buffer, Family, InputSample, KernelFacts, Launch, Plan, queues
 from atc_py.kernels.tiling import (
     BLOCK,
     DEPTH,
     DealtTiling,
     ElementFootprint,
+    Tiling,
     dealt_tiling,
+    extended,
+    narrow,
+    numbers,
     rounded_up,
     vector_cores,
+    wide,
 )
 from atc_py.tensor.shapes import Shape
 

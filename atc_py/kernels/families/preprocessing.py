@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.kernels.family import Family, InputSample
-from atc_py.kernels.fields import Tiling, narrow, wide
-from atc_py.kernels.plan import KernelFacts, Launch, Plan, queues
-from atc_py.kernels.tiling import DEPTH, vector_cores
+from atc_py.kernels.family import Family, InputSample, KernelFacts, Launch, Plan, queues
+from atc_py.kernels.tiling import DEPTH, Tiling, narrow, vector_cores, wide
 from atc_py.tensor.dtypes import DType
 
 _ALIGNED = 32

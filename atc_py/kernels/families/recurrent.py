@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.kernels.cube import optional_input
-from atc_py.kernels.family import Family, InputSample
-from atc_py.kernels.fields import Tiling, narrow, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.tiling import DEPTH, vector_cores
+from atc_py.kernels.family import Buffer, Family, InputSample, KernelFacts, Launch, Plan
+from atc_py.kernels.tiling import DEPTH, Tiling, narrow, vector_cores, wide
 
 _FLOAT = 4
 _WHOLE = 16

@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
-from atc_py.kernels.family import Family
-from atc_py.kernels.fields import extended, wide
-from atc_py.kernels.plan import KernelFacts, Launch, Plan, queues
-from atc_py.kernels.tiling import DealtTiling, ElementFootprint, dealt_tiling
+from atc_py.kernels.family import Family, KernelFacts, Launch, Plan, queues
+from atc_py.kernels.tiling import DealtTiling, ElementFootprint, dealt_tiling, extended, wide
 
 
 class TriangleTiling(DealtTiling):

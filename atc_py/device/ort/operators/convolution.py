@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.hf32 import factors
 from atc_py.device.ort.int8 import (
     OFFSET_W,
@@ -19,7 +19,6 @@ from atc_py.device.ort.int8 import (
     zero_point,
 )
 from atc_py.device.ort.node import NoFormError
-from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 

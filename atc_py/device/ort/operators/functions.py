@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.formulas import APPROXIMATIONS, FORMULAS, gelu_by_tanh, rounds_steps
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.doubles import DOUBLES, tan_of_double
 from atc_py.device.ort.formulas import steps_of, written
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.numbers import carried, carrier, number, returned, truncated
-from atc_py.device.ort.registry import emulates
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.cells import USUAL, CellActivation, CellOperands, Gates, scan_gru, scan_lstm
 from atc_py.device.ort.regions import real_of
-from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 
 Array = NDArray[Any]

@@ -14,11 +14,10 @@ from atc_py.device.ort.axes import (
     reduced,
     with_nan,
 )
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.carriers import carrier_of
 from atc_py.device.ort.integer_reductions import integer_norm, integer_sum, wrapped_product
 from atc_py.device.ort.numbers import carrier, number
-from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 
 _POOLED_FROM = 2

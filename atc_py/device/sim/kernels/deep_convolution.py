@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
 from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.numerics.cube_types import check_channels, convolution_operands
-from atc_py.device.sim.numerics.hf32 import with_hf32
+from atc_py.device.sim.numerics.cube_types import check_channels, convolution_operands, with_hf32
 from atc_py.device.sim.numerics.integer_products import (
     DIFFERENCE,
     INT8,

@@ -19,8 +19,7 @@ from atc_py.device.sim.kernel import (
     sequence,
     split_among_workers,
 )
-from atc_py.device.sim.numerics.cube_types import check_channels, result_dtype
-from atc_py.device.sim.numerics.hf32 import with_hf32
+from atc_py.device.sim.numerics.cube_types import check_channels, result_dtype, with_hf32
 from atc_py.device.sim.numerics.integer_products import (
     DIFFERENCE,
     INT8,

@@ -18,8 +18,8 @@ from atc_py.device.sim.numerics.cube_types import (
     check_channels,
     convolution_operands,
     filter_window,
+    with_hf32,
 )
-from atc_py.device.sim.numerics.hf32 import with_hf32
 from atc_py.device.sim.numerics.integer_products import (
     DIFFERENCE,
     INT8,
