@@ -53,27 +53,16 @@ def erf(body: Body) -> str:
     return body.add("Erf", body.x())
 
 
-@emulates("Exp")
-def exp(body: Body) -> str:
-    """Write `e^x`."""
-    _require_natural(body)
-    return body.add("Exp", body.x())
-
-
-@emulates("Log")
-def log(body: Body) -> str:
-    """Write the natural logarithm."""
-    _require_natural(body)
-    return body.add("Log", body.x())
-
-
-def _require_natural(body: Body) -> None:
+@emulates("Exp", "Log")
+def natural(body: Body) -> str:
+    """Write `e^x`, or the natural logarithm."""
     for name, expected in (("base", -1.0), ("scale", 1.0), ("shift", 0.0)):
         if body.node.number(name) != expected:
             text = Text("{name} is {found}, and only {expected} is computed")
             raise NoFormError(
                 text.with_values(name=name, found=body.node.number(name), expected=expected)
             )
+    return body.add(body.node.op, body.x())
 
 
 @emulates("Abs")
