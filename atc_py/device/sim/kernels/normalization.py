@@ -141,6 +141,7 @@ def _inference_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return _batch_norm_types(node)
 
 
+@kernel("BatchNorm", _inference_types, in_place=True)
 @kernel("BNInfer", _batch_norm_types, in_place=True)
 def bn_infer(call: Call) -> None:
     """Compute `y = (x - mean) / sqrt(variance + epsilon) * scale + offset`, channel by channel."""
@@ -173,12 +174,6 @@ def bn_inference_d(call: Call) -> None:
     if call.node.x.dtype is DType.FLOAT16:
         round_to_grid(call.out, DType.FLOAT16, out=call.out)
     np.multiply(call.out, call.input(2), out=call.out)
-
-
-@kernel("BatchNorm", _inference_types, in_place=True)
-def batch_norm(call: Call) -> None:
-    """Compute the same as BNInfer."""
-    bn_infer(call)
 
 
 def _lrn_types(node: NodeView) -> tuple[TensorFacts, ...]:
