@@ -11,9 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.kernels.family import Buffer, Family, InputSample, KernelFacts, Launch, Plan
-from atc_py.kernels.grid import grid_of, grid_tiling
 from atc_py.kernels.links import link_scratch
-from atc_py.kernels.planes import PATTERN, Seen, lanes_of, moves_in_planes, plane_tiling
+from atc_py.kernels.planes import (
+    PATTERN,
+    Seen,
+    grid_of,
+    grid_tiling,
+    lanes_of,
+    moves_in_planes,
+    plane_tiling,
+)
 from atc_py.kernels.ports import CTYPE_SIZES, Formula, KernelPort, Loaded, Scratch, loaded
 from atc_py.kernels.tiling import BLOCK, DEPTH, ElementFootprint
 from atc_py.target import Soc

@@ -1,7 +1,7 @@
 """Convolutions of NCHW data: windows unrolled into columns, then one matrix product a group.
 
 int8 data and filters are unrolled and multiplied in float32 by sums that lose nothing, see
-`integer_products`; the bias is added to the int32 result and wraps around with it.
+`cube_types`; the bias is added to the int32 result and wraps around with it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,18 +22,16 @@ from atc_py.device.sim.kernel import (
     split_among_workers,
 )
 from atc_py.device.sim.numerics.cube_types import (
-    check_channels,
-    convolution_operands,
-    filter_window,
-    with_hf32,
-)
-from atc_py.device.sim.numerics.integer_products import (
     DIFFERENCE,
     INT8,
+    check_channels,
+    convolution_operands,
     exact_matmul,
     exact_terms,
+    filter_window,
     widened,
     widened_weights,
+    with_hf32,
 )
 from atc_py.device.sim.primitives.channelwise import channelwise, is_worthwhile
 from atc_py.device.sim.primitives.window import Window, padding, taps_of, unrolling

@@ -1,6 +1,6 @@
 """Matrix products, alone and stacked, and determinants.
 
-int8 matrices are multiplied in float32 by sums that lose nothing, see `integer_products`; the bias
+int8 matrices are multiplied in float32 by sums that lose nothing, see `cube_types`; the bias
 is added to the int32 result and wraps around with it.
 """
 
@@ -19,15 +19,17 @@ from atc_py.device.sim.kernel import (
     sequence,
     split_among_workers,
 )
-from atc_py.device.sim.numerics.cube_types import check_channels, result_dtype, with_hf32
-from atc_py.device.sim.numerics.integer_products import (
+from atc_py.device.sim.numerics.cube_types import (
     DIFFERENCE,
     INT8,
+    check_channels,
     exact_matmul,
     exact_terms,
     proven_terms,
+    result_dtype,
     widened,
     widened_weights,
+    with_hf32,
 )
 from atc_py.device.sim.primitives.blocks import with_row
 from atc_py.device.sim.typing_rules import broadcast_dims, require_float, require_rank
@@ -49,7 +51,7 @@ _ROW_PRODUCTS = PRODUCTS_AT_ONCE // 4
 
 
 def _turns(node: NodeView) -> list[bool]:
-    """Whether each matrix is transposed first."""
+    """Flags of the matrices, which may be transposed first."""
     name = "adj" if node.op.startswith("Batch") else "transpose"
     return [node.flag(f"{name}_x{number}") for number in (1, 2)]
 
