@@ -42,13 +42,10 @@ def fits_planes(kernel: KernelFacts) -> bool:
         return False
     lanes = lanes_of(ports)
     return all(
-        port.dtype is not DType.INT4 and (_parts(port, lanes) == 1 or _is_whole(port))
+        port.dtype is not DType.INT4
+        and (_parts(port, lanes) == 1 or c0_of(port.dtype) * port.dtype.itemsize % BLOCK == 0)
         for port in ports
     )
-
-
-def _is_whole(port: KernelPort) -> bool:
-    return c0_of(port.dtype) * port.dtype.itemsize % BLOCK == 0
 
 
 def _parts(port: KernelPort, lanes: int) -> int:

@@ -88,11 +88,11 @@ Dim: TypeAlias = int | str
 """A number, or the name of int64 [1]."""
 
 
-def dims_of(body: Body, position: int = 0) -> list[Dim]:
-    facts = body.node.required(position)
+def dims_of(body: Body) -> list[Dim]:
+    """The dims of the first input."""
     return [
-        body.add("Shape", body.own(position), start=axis, end=axis + 1) if dim is None else dim
-        for axis, dim in enumerate(facts.dims)
+        body.add("Shape", body.own(), start=axis, end=axis + 1) if dim is None else dim
+        for axis, dim in enumerate(body.node.required(0).dims)
     ]
 
 

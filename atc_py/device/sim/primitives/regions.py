@@ -65,18 +65,16 @@ def pool_regions(features: Array, regions: Regions, cells: Cells, out: Array, ca
         if 0 in samples or 0 in features.shape:
             out[alike] = 0
             continue
-        nbytes = _region_bytes(cells, samples, channels * pixels.itemsize)
+        # positions of each side of a region, then two sets of its pixels
+        sides = [count * each for count, each in zip(cells.counts, samples, strict=True)]
+        nbytes = sum(sides) * _POSITION_BYTES
+        nbytes += math.prod(sides) * (2 * channels * pixels.itemsize + 2)
         text = Text("{size} samples for each cell", size=f"{samples[0]} x {samples[1]}")
         call.workspace.require(nbytes, text)
         taken = max(1, _AT_ONCE // (channels * math.prod(samples) * math.prod(cells.counts)))
         work = partial(_pool_alike, pixels, regions, cells, samples, out)
         blocks = [alike[start : start + taken] for start in range(0, len(alike), taken)]
         call.workers.split(len(blocks), partial(_each, work, blocks))
-
-
-def _region_bytes(cells: Cells, samples: tuple[int, int], pixel_bytes: int) -> int:
-    sides = [count * each for count, each in zip(cells.counts, samples, strict=True)]
-    return sum(sides) * _POSITION_BYTES + math.prod(sides) * (2 * pixel_bytes + 2)
 
 
 def _each(work: Callable[[Array], None], blocks: list[Array], start: int, stop: int) -> None:
