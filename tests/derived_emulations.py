@@ -5,8 +5,8 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 
-from atc_py.device.ort.functions import DOMAIN, OPSET
-from atc_py.device.ort.registry import find_emulation
+from atc_py.device.ort.body import OPSET, find_emulation
+from atc_py.device.ort.functions import DOMAIN
 from atc_py.target import operators
 
 

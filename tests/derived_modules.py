@@ -3,7 +3,7 @@
 import json
 
 from atc_py.check.predicate import PREDICATES
-from atc_py.device.ort.registry import EMULATIONS
+from atc_py.device.ort.body import EMULATIONS
 from atc_py.device.sim.kernel import KERNELS
 from atc_py.kernels.registry import FAMILIES
 from atc_py.lowering.builder import LOWERINGS

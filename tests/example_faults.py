@@ -12,7 +12,7 @@ from typing import Any
 from unittest import mock
 
 from atc_py.device.ort import model as emulated
-from atc_py.device.ort.registry import find_emulation
+from atc_py.device.ort.body import find_emulation
 from atc_py.fix import rule as rules
 from atc_py.ir import Graph
 from atc_py.passes.base import PassContext

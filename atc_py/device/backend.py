@@ -165,12 +165,9 @@ def load_stored(backend: DeviceBackend, model: LoadedModel, storage: str) -> Dev
     if storage == STORAGE_MODES[0]:
         return backend.load(model)
     if not isinstance(backend, ExactBackend):
+        text = Text("device {backend} does not run with --storage {storage}")
         raise BAD_OPTION.error(
-            Text(
-                "device {backend} does not run with --storage {storage}",
-                backend=repr(backend.name),
-                storage=storage,
-            ),
+            text.with_values(backend=repr(backend.name), storage=storage),
             help=Text("leave --storage out, or run on the device `sim`"),
         )
     return backend.load_exact(model)

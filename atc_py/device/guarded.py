@@ -104,13 +104,8 @@ class GuardedBackend:
         outputs = {port.name: self._output(returned, port, model) for port in model.outputs}
         strange = [name for name in returned if name not in outputs]
         if strange:
-            raise broken_backend(
-                self.name,
-                Text(
-                    "it returned an output {strange} that the model does not have",
-                    strange=repr(strange[0]),
-                ),
-            )
+            text = Text("it returned an output {strange} that the model does not have")
+            raise broken_backend(self.name, text.with_values(strange=repr(strange[0])))
         return outputs
 
     def _output(self, returned: Mapping[Any, object], port: OmPort, model: OmModel) -> NDArray[Any]:
@@ -119,28 +114,18 @@ class GuardedBackend:
         array = returned.get(port.name)
         if not isinstance(array, np.ndarray):
             what = Text("nothing") if array is None else type(array).__name__
+            text = Text("it returned {what} for output {port}: {declared}")
             raise broken_backend(
-                self.name,
-                Text(
-                    "it returned {what} for output {port}: {declared}",
-                    what=what,
-                    port=repr(port.name),
-                    declared=declared,
-                ),
+                self.name, text.with_values(what=what, port=repr(port.name), declared=declared)
             )
         fits = len(array.shape) == len(wanted.shape) and all(
             dim in {None, made} for dim, made in zip(wanted.shape, array.shape, strict=True)
         )
         if array.dtype.name != wanted.dtype or not fits:
             made = f"{array.dtype.name} {format_shape(array.shape)}"
+            text = Text("output {port} must be {declared}, found {made}")
             raise broken_backend(
-                self.name,
-                Text(
-                    "output {port} must be {declared}, found {made}",
-                    port=repr(port.name),
-                    declared=declared,
-                    made=made,
-                ),
+                self.name, text.with_values(port=repr(port.name), declared=declared, made=made)
             )
         return array
 

@@ -37,12 +37,9 @@ def find_backend(name: str) -> DeviceBackend:
             help=Text("installed are {known}", known=known),
         )
     if len(targets) > 1:
+        text = Text("device {name} is provided by {targets}")
         raise UNKNOWN_DEVICE.error(
-            Text(
-                "device {name} is provided by {targets}",
-                name=repr(name),
-                targets=" and by ".join(targets),
-            ),
+            text.with_values(name=repr(name), targets=" and by ".join(targets)),
             help=Text("uninstall one of the packages"),
         )
     return _make(EntryPoint(name, targets[0], _GROUP))
@@ -63,12 +60,8 @@ def _make(point: EntryPoint) -> DeviceBackend:
 
 
 def _unusable(point: EntryPoint, reason: str) -> AtcError:
+    text = Text("device {point} of {point_2} cannot be used: {reason}")
     return UNKNOWN_DEVICE.error(
-        Text(
-            "device {point} of {point_2} cannot be used: {reason}",
-            point=repr(point.name),
-            point_2=point.value,
-            reason=reason,
-        ),
+        text.with_values(point=repr(point.name), point_2=point.value, reason=reason),
         help=Text("reinstall the package that provides it, or use the device `sim`"),
     )

@@ -145,12 +145,9 @@ def _check_sendable(name: str, array: object) -> None:
         known = False
     if not known:
         kind = getattr(getattr(array, "dtype", None), "name", type(array).__name__)
+        text = Text("input {name} must be a numpy array of a tensor's dtype, found {kind}")
         raise BAD_RUN_INPUT.error(
-            Text(
-                "input {name} must be a numpy array of a tensor's dtype, found {kind}",
-                name=repr(name),
-                kind=kind,
-            ),
+            text.with_values(name=repr(name), kind=kind),
             place=Place(field=Text("input {at}", at=name)),
         )
 

@@ -11,10 +11,17 @@ import msgspec
 
 from atc_py.ir import AttrValue
 from atc_py.kernels.boxes import Box
-from atc_py.kernels.family import Family
-from atc_py.kernels.fields import Tiling, by_operand, narrow, numbers
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.tiling import BLOCK, DEPTH, rounded_up, vector_cores
+from atc_py.kernels.family import Buffer, Family, KernelFacts, Launch, Plan
+from atc_py.kernels.tiling import (
+    BLOCK,
+    DEPTH,
+    Tiling,
+    by_operand,
+    narrow,
+    numbers,
+    rounded_up,
+    vector_cores,
+)
 from atc_py.target import Soc
 from atc_py.tensor.shapes import Shape
 

@@ -10,9 +10,8 @@ import msgspec
 from atc_py.diag import BROKEN_INVARIANT, AtcError, Place
 from atc_py.ir import Engine, Graph, Node, Value
 from atc_py.kernels.cpp import C_TYPES, HOST_TYPES, identifier
-from atc_py.kernels.family import Family
+from atc_py.kernels.family import Family, KernelFacts, Launch
 from atc_py.kernels.keys import (
-    KernelKey,
     LinkInput,
     LinkKey,
     PortKey,
@@ -22,7 +21,6 @@ from atc_py.kernels.keys import (
     kernel_name,
 )
 from atc_py.kernels.links import linked, reach_of
-from atc_py.kernels.plan import KernelFacts, Launch
 from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.registry import family_of
 from atc_py.system.structs import replace
@@ -156,17 +154,13 @@ def _nodes_alike(graph: Graph) -> dict[Node, _Likeness]:
 
 def _kernel(node: Node, likeness: _Likeness, soc: Soc) -> _Kernel:
     row = likeness.row
-    facts = _facts(kernel_key(node, row, likeness.engine, stored_operands(node, soc)), row)
+    key = kernel_key(node, row, likeness.engine, stored_operands(node, soc))
+    inputs, outputs = _ports(key.inputs, row.input_at), _ports(key.outputs, row.output_at)
+    facts = KernelFacts(key, row, inputs, outputs)
     family = family_of(facts)
     if family.in_blocks and not family.fits(Launch(facts, node, soc)):
         facts = replace(facts, key=replace(facts.key, by_rows=True))
     return _Kernel(facts)
-
-
-def _facts(key: KernelKey, row: TargetOp) -> KernelFacts:
-    return KernelFacts(
-        key, row, _ports(key.inputs, row.input_at), _ports(key.outputs, row.output_at)
-    )
 
 
 def _launching_engine(node: Node, row: TargetOp) -> Engine | None:

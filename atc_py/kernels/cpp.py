@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -12,31 +11,17 @@ import numpy as np
 from atc_py.ir import AttrValue
 from atc_py.tensor.dtypes import DType
 
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue
-
-
-F16, F32, BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
-I4, I8, I16, I32, I64, U8 = (
-    DType.INT4,
-    DType.INT8,
-    DType.INT16,
-    DType.INT32,
-    DType.INT64,
-    DType.UINT8,
-)
-
 _NAMES = {
-    F16: ("f16", "half"),
-    BF16: ("bf16", "bfloat16_t"),
-    F32: ("f32", "float"),
+    DType.FLOAT16: ("f16", "half"),
+    DType.BFLOAT16: ("bf16", "bfloat16_t"),
+    DType.FLOAT32: ("f32", "float"),
     DType.FLOAT64: ("f64", "double"),
-    I4: ("i4", "int8_t"),
-    I8: ("i8", "int8_t"),
-    I16: ("i16", "int16_t"),
-    I32: ("i32", "int32_t"),
-    I64: ("i64", "int64_t"),
-    U8: ("u8", "uint8_t"),
+    DType.INT4: ("i4", "int8_t"),
+    DType.INT8: ("i8", "int8_t"),
+    DType.INT16: ("i16", "int16_t"),
+    DType.INT32: ("i32", "int32_t"),
+    DType.INT64: ("i64", "int64_t"),
+    DType.UINT8: ("u8", "uint8_t"),
     DType.UINT16: ("u16", "uint16_t"),
     DType.UINT32: ("u32", "uint32_t"),
     DType.UINT64: ("u64", "uint64_t"),
@@ -51,8 +36,8 @@ C_TYPES = {dtype: names[1] for dtype, names in _NAMES.items()}
 
 HOST_TYPES = {
     **C_TYPES,
-    F16: "Eigen::half",
-    BF16: "Eigen::bfloat16",
+    DType.FLOAT16: "Eigen::half",
+    DType.BFLOAT16: "Eigen::bfloat16",
     DType.BOOL: "bool",
 }
 """Dtypes as AI CPU kernels declare them."""

@@ -4,9 +4,9 @@ import math
 from typing import Any
 
 from atc_py.ir import AttrValue
+from atc_py.kernels.family import KernelFacts
 from atc_py.kernels.keys import PortKey, plain_value
 from atc_py.kernels.links import Link
-from atc_py.kernels.plan import KernelFacts
 from atc_py.system.json_text import format_json
 from atc_py.target import Operand, find_operator
 

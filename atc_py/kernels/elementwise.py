@@ -10,11 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.kernels.family import Family, InputSample
-from atc_py.kernels.grid import grid_of, grid_tiling
+from atc_py.kernels.family import Buffer, Family, InputSample, KernelFacts, Launch, Plan
 from atc_py.kernels.links import link_scratch
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.planes import PATTERN, Seen, lanes_of, moves_in_planes, plane_tiling
+from atc_py.kernels.planes import (
+    PATTERN,
+    Seen,
+    grid_of,
+    grid_tiling,
+    lanes_of,
+    moves_in_planes,
+    plane_tiling,
+)
 from atc_py.kernels.ports import CTYPE_SIZES, Formula, KernelPort, Loaded, Scratch, loaded
 from atc_py.kernels.tiling import BLOCK, DEPTH, ElementFootprint
 from atc_py.target import Soc
@@ -36,13 +42,10 @@ def fits_planes(kernel: KernelFacts) -> bool:
         return False
     lanes = lanes_of(ports)
     return all(
-        port.dtype is not DType.INT4 and (_parts(port, lanes) == 1 or _is_whole(port))
+        port.dtype is not DType.INT4
+        and (_parts(port, lanes) == 1 or c0_of(port.dtype) * port.dtype.itemsize % BLOCK == 0)
         for port in ports
     )
-
-
-def _is_whole(port: KernelPort) -> bool:
-    return c0_of(port.dtype) * port.dtype.itemsize % BLOCK == 0
 
 
 def _parts(port: KernelPort, lanes: int) -> int:

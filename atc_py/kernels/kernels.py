@@ -13,9 +13,8 @@ from atc_py.ir import Engine, Graph, Node
 from atc_py.kernels.collect import Collected, collect
 from atc_py.kernels.cpp import attribute_constant
 from atc_py.kernels.describe import describe
-from atc_py.kernels.family import Family
+from atc_py.kernels.family import Family, KernelFacts, Launch, Plan
 from atc_py.kernels.links import Link
-from atc_py.kernels.plan import KernelFacts, Launch, Plan
 from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.registry import family_of
 from atc_py.kernels.table import KernelTable, Shapes, served, table_of
@@ -24,7 +23,6 @@ from atc_py.system.atomic_files import atomic_write, make_folder
 from atc_py.system.cache_folders import is_folder, templates_dir
 from atc_py.system.json_text import format_json
 from atc_py.target import Soc
-from atc_py.tensor.storage import Storage
 from atc_py.text import Text
 
 INDEX = "kernels.json"
@@ -219,19 +217,16 @@ def _entry(written: _Written, source: str) -> dict[str, Any]:
 
 
 def _port_entry(port: KernelPort) -> dict[str, Any]:
-    storage = port.storage
+    storage, entry = port.storage, None
+    if storage is not None:  # C0 is listed where it is not that of the dtype
+        own = {"c0": storage.c0} if storage.c0 else {}
+        entry = {"format": storage.format.value, "groups": storage.groups, **own}
     return {
         "name": port.name,
         "dtype": port.dtype.value,
         "format": port.format,
-        "storage": storage and _storage_entry(storage),
+        "storage": entry,
     }
-
-
-def _storage_entry(storage: Storage) -> dict[str, Any]:
-    """A storage in the list of kernels; C0 where it is not that of the dtype."""
-    entry: dict[str, Any] = {"format": storage.format.value, "groups": storage.groups}
-    return {**entry, "c0": storage.c0} if storage.c0 else entry
 
 
 def _numbers(family: Family, facts: KernelFacts) -> str:

@@ -5,8 +5,7 @@ from math import prod
 
 import msgspec
 
-from atc_py.kernels.fields import Tiling, narrow, numbers, wide
-from atc_py.kernels.tiling import vector_cores
+from atc_py.kernels.tiling import Tiling, narrow, numbers, vector_cores, wide
 from atc_py.target import Soc
 from atc_py.tensor.shapes import Shape
 

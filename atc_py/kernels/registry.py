@@ -3,9 +3,8 @@
 from functools import cache
 
 from atc_py.ir import Engine
-from atc_py.kernels.family import Family
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.tiling import DEPTH, ElementFootprint, shard_tiling, vector_tiling
+from atc_py.kernels.family import Family, KernelFacts, Launch, Plan, queues
+from atc_py.kernels.tiling import ElementFootprint, shard_tiling, vector_tiling
 from atc_py.system.register import Register
 from atc_py.tensor.shapes import element_count
 
@@ -50,9 +49,8 @@ class _Flat(Family):
     def plan(self, launch: Launch) -> Plan:
         footprint = ElementFootprint.of([launch.kernel.outputs[0].dtype])
         tiling = vector_tiling(_total(launch), footprint, launch.soc)
-        size = DEPTH * tiling.tile_length * launch.kernel.outputs[0].dtype.itemsize
-        queue = Buffer(f"{launch.kernel.outputs[0].name}Queue", "ub", size)
-        return Plan(tiling, tiling.core_num, (queue,), launch.moved)
+        queue = queues(launch.kernel.outputs[:1], tiling.tile_length)
+        return Plan(tiling, tiling.core_num, queue, launch.moved)
 
 
 class _AiCpu(Family):

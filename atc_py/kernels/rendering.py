@@ -79,12 +79,9 @@ def _worker_ended(path: Path, name: str, status: int) -> AtcError:
         if status in slow
         else Text("it ended with status {status}", status=status)
     )
+    text = Text("template {name} does not render: its process was stopped, {why}")
     return BAD_TEMPLATE.error(
-        Text(
-            "template {name} does not render: its process was stopped, {why}",
-            name=repr(name),
-            why=why,
-        ),
+        text.with_values(name=repr(name), why=why),
         place=Place(file=str(path)),
         help=Text("look for endless loops and for numbers or texts that grow without bound"),
     )

@@ -1,15 +1,14 @@
 """The table of a kernel's tilings: one row for each set of shapes that it serves."""
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Any
 
 import msgspec
 
 from atc_py.ir import Node, Value
 from atc_py.kernels.cpp import camel
-from atc_py.kernels.fields import Declared, Tiling
-from atc_py.kernels.plan import KernelFacts, Plan
+from atc_py.kernels.family import KernelFacts, Plan
+from atc_py.kernels.tiling import Declared
 from atc_py.tensor.shapes import Dims, format_shape
 
 
@@ -66,47 +65,33 @@ def table_of(
 ) -> KernelTable:
     rank = max(1, *(len(shape) for shapes in groups for shape in shapes))
     tilings = [plan.tiling for plan in plans.values()]
-    kind: Any = type(tilings[0])
-    members = _members(kind)
-    arrays = [each.name for each in members if each.facts.pad is not None]
+    members = tilings[0].declared.items()
+    arrays = [name for name, facts in members if facts.pad is not None]
     axes = max((_length(getattr(row, name)) for row in tilings for name in arrays), default=0)
     rows = tuple(
         Row(
             _shapes_text(names, shapes),
             tuple(node.name for launch in launches for node in launch),
             tuple(
-                _initializer(getattr(plans[shapes].tiling, each.name), each, axes)
-                for each in members
+                _initializer(getattr(plans[shapes].tiling, name), facts, axes)
+                for name, facts in members
             ),
             "{" + ", ".join(_braced((1,) * (rank - len(shape)) + shape) for shape in shapes) + "}",
         )
         for shapes, launches in groups.items()
     )
-    listed = tuple(_field(each, getattr(tilings[0], each.name)) for each in members)
+    listed = tuple(_field(name, facts, getattr(tilings[0], name)) for name, facts in members)
     return KernelTable(listed, rows, rank, axes)
 
 
-class _Member(msgspec.Struct, frozen=True):
-    """A field of a class of tilings, with its name in Python and in C++."""
-
-    name: str
-    in_kernel: str
-    facts: Declared
-
-
-@cache
-def _members(tiling: type[Tiling]) -> tuple[_Member, ...]:
-    return tuple(_Member(name, camel(name), facts) for name, facts in tiling.declared.items())
-
-
-def _field(member: _Member, value: Any) -> Field:
+def _field(name: str, facts: Declared, value: Any) -> Field:
     brackets = ""
     if isinstance(value, tuple):
         nested = bool(value) and isinstance(value[0], tuple)
         brackets = f"[{len(value)}][kArray]" if nested else "[kArray]"
-        if member.facts.by_operand:
+        if facts.by_operand:
             brackets = f"[{len(value)}]"
-    return Field(member.facts.ctype, member.in_kernel + brackets, member.facts.doc)
+    return Field(facts.ctype, camel(name) + brackets, facts.doc)
 
 
 def _length(value: Any) -> int:
@@ -115,15 +100,15 @@ def _length(value: Any) -> int:
     return max(1, len(value[0] if nested else value))
 
 
-def _initializer(value: Any, member: _Member, axes: int) -> str:
+def _initializer(value: Any, facts: Declared, axes: int) -> str:
     """`value` in C++; arrays are filled up on the left to `axes`."""
     if not isinstance(value, tuple):
         return str(int(value))
     if value and isinstance(value[0], tuple):
-        return "{" + ", ".join(_initializer(each, member, axes) for each in value) + "}"
-    if member.facts.by_operand:
+        return "{" + ", ".join(_initializer(each, facts, axes) for each in value) + "}"
+    if facts.by_operand:
         return _braced(value)
-    return _braced((member.facts.pad,) * (axes - len(value)) + value)
+    return _braced((facts.pad,) * (axes - len(value)) + value)
 
 
 def _braced(values: Sequence[int | None]) -> str:

@@ -148,12 +148,9 @@ def _sandbox() -> tuple[type[Environment], type[FileSystemLoader]]:
 def bad_template(folders: tuple[Path, ...], name: str, error: BaseException) -> AtcError:
     if isinstance(error, TemplateNotFound):
         missing = error.name or name
+        text = Text("there is no template {missing} in {folders}")
         return BAD_TEMPLATE.error(
-            Text(
-                "there is no template {missing} in {folders}",
-                missing=repr(missing),
-                folders=folders[0],
-            ),
+            text.with_values(missing=repr(missing), folders=folders[0]),
             place=Place(file=str(folders[0] / missing)),
             help=Text(
                 "every family needs one, named <template>.cpp.j2, there or in atc-py's own folder"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from atc_py.device.ort.functions import OPSET
+from atc_py.device.ort.body import OPSET
 from atc_py.device.ort.metadata import annotate
 from atc_py.device.ort.model import Emulated, emulate
 from atc_py.device.ort.plain import plain_model

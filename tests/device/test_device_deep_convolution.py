@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.device.sim.kernels import deep_convolution
-from atc_py.device.sim.numerics.hf32 import round_to_hf32
+from atc_py.device.sim.numerics.cube_types import round_to_hf32
 from atc_py.package.schema import OmAttribute
 from atc_py.target.row import HF32_PRODUCTS
 from atc_py.tensor.dtypes import DType

@@ -3,7 +3,7 @@
 import numpy as np
 
 from atc_py.device.formulas import FORMULAS
-from atc_py.device.ort.registry import EMULATIONS
+from atc_py.device.ort.body import EMULATIONS
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
 from atc_py.device.sim.kernel import KERNELS, Call, Workspace, find_kernel
 from atc_py.package.node_view import NodeView, TensorFacts

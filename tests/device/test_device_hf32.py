@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 import atc_py
-from atc_py.device.sim.numerics.hf32 import round_to_hf32
+from atc_py.device.sim.numerics.cube_types import round_to_hf32
 from atc_py.package.reader import open_model
 from atc_py.report.model.records import precision_json
 from atc_py.results.comparison import FLOAT32_TOLERANCE, compare, default_tolerance

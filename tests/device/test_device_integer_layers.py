@@ -13,7 +13,7 @@ from atc_py.device.sim.backend import SimBackend
 from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.kernel import Call, find_kernel
 from atc_py.device.sim.kernels import convolution, transposed_convolution
-from atc_py.device.sim.numerics import integer_products
+from atc_py.device.sim.numerics import cube_types
 from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.package.schema import OmAttribute
 from atc_py.tensor.dtypes import DType
@@ -189,7 +189,7 @@ def test_integer_convolution_in_pieces_gives_the_same(
     for name in ("_COLUMNS", "_INT8_COLUMNS", "_SHORT"):
         monkeypatch.setattr(convolution, name, limit)
     monkeypatch.setattr(transposed_convolution, "_SPREAD", limit)
-    monkeypatch.setattr(integer_products, "_WIDENED_AT_ONCE", limit)
+    monkeypatch.setattr(cube_types, "_WIDENED_AT_ONCE", limit)
     monkeypatch.setattr(convolution, "_MANY_PIXELS", many_pixels)
     monkeypatch.setattr(convolution, "PRODUCTS_AT_ONCE", 1)
     each = 6 // groups
@@ -256,14 +256,14 @@ def test_long_products_are_exact_whatever_their_vectors_lengths(
 def test_sums_are_taken_whole_where_their_vectors_are_short_enough() -> None:
     left = np.full((1, 4096), 64, np.float32)
     right = np.full((4096, 2), 64, np.float32)
-    assert integer_products.proven_terms(left, right, 1024) == 1024, "no constant"
+    assert cube_types.proven_terms(left, right, 1024) == 1024, "no constant"
     right.flags.writeable = False
-    assert integer_products.proven_terms(left, right, 1024) == 1024, "2^24 less rounding of squares"
+    assert cube_types.proven_terms(left, right, 1024) == 1024, "2^24 less rounding of squares"
     left[0, :8] = 0
-    assert integer_products.proven_terms(left, right, 1024) == 4096
+    assert cube_types.proven_terms(left, right, 1024) == 4096
     left[0, :] = 66
-    assert integer_products.proven_terms(left, right, 1024) == 1024
-    assert integer_products.proven_terms(left[:, :1024], right[:1024], 1024) == 1024
+    assert cube_types.proven_terms(left, right, 1024) == 1024
+    assert cube_types.proven_terms(left[:, :1024], right[:1024], 1024) == 1024
 
 
 def test_weights_that_change_are_read_anew_and_constants_kept_while_the_model_lives() -> None:
@@ -274,7 +274,7 @@ def test_weights_that_change_are_read_anew_and_constants_kept_while_the_model_li
     (computed,) = builder.node("Minimum", [fed, fed], [("int8", (40, 6))])
     for name, operand in (("a", fed), ("b", computed), ("c", builder.constant(fixed))):
         builder.output(name, builder.node("MatMulV2", [data, operand], [("int32", (3, 6))])[0])
-    kept = len(integer_products._FLOATS)
+    kept = len(cube_types._FLOATS)
     device = SimBackend()
     device.open()
     model = device.load(builder.build())
@@ -285,22 +285,22 @@ def test_weights_that_change_are_read_anew_and_constants_kept_while_the_model_li
             expected = x.astype(np.int64) @ matrix.astype(np.int64)
             np.testing.assert_array_equal(outputs[name], expected)
         weights += np.int8(1)
-    assert len(integer_products._FLOATS) == kept + 1
+    assert len(cube_types._FLOATS) == kept + 1
     device.close()
     del model, device, builder
     gc.collect()
-    assert len(integer_products._FLOATS) == kept
+    assert len(cube_types._FLOATS) == kept
 
 
 def test_constant_that_stands_where_another_was_is_not_taken_for_it() -> None:
     gone, weights = np.ones((1, 1), np.int8), np.full((1, 1), 3, np.int8)
     weights.flags.writeable = False
-    known = integer_products._FLOATS._known
+    known = cube_types._FLOATS._known
     known[id(weights), weights.strides] = ref(gone), gone.astype(np.float32)
     types = TensorFacts(I8, (1, 1)), TensorFacts(I8, (1, 1))
     node = NodeView("MatMulV2", "n", "aicore", types, (), {})
     call = Call(node, (gone, weights), (np.zeros((1, 1), np.int32),))
-    assert integer_products.widened_weights(call, weights) == 3
+    assert cube_types.widened_weights(call, weights) == 3
 
 
 X, W = np.ones((1, 2, 3, 3), np.int8), np.ones((4, 2, 1, 1), np.int8)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from atc_py.device.sim.execution.chain import looking_up, table_of
 from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.kernel import Call, Rounding, Workspace, find_kernel
-from atc_py.device.sim.numerics.function_tables import looking_up, table_of
 from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.target import TargetOp, operators

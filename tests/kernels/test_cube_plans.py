@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from atc_py.ir import AttrValue, Engine, Graph, Phase, TensorType
 from atc_py.kernels.collect import collect
 from atc_py.kernels.cube import CubeProduct, TileBounds, sides_of, square_of
-from atc_py.kernels.plan import Launch, Plan
+from atc_py.kernels.family import Launch, Plan
 from atc_py.kernels.registry import family_of
 from atc_py.target import Soc, find_soc, socs
 from atc_py.tensor.dtypes import DType, Format

@@ -10,10 +10,9 @@ import pytest
 import atc_py.kernels
 from atc_py.ir import Engine, Graph
 from atc_py.kernels.collect import collect
-from atc_py.kernels.family import Family
-from atc_py.kernels.fields import Tiling, extended, narrow, numbers, wide
-from atc_py.kernels.plan import Launch, Plan
+from atc_py.kernels.family import Family, Launch, Plan
 from atc_py.kernels.registry import FAMILIES, families_of, family_of
+from atc_py.kernels.tiling import Tiling, extended, narrow, numbers, wide
 from atc_py.system.register import Register
 from atc_py.target import find_operator, find_soc
 from atc_py.tensor.dtypes import DType

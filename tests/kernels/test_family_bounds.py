@@ -12,8 +12,7 @@ from atc_py.kernels.cube import OFFSET
 from atc_py.kernels.families.convolution import _Geometry
 from atc_py.kernels.families.matmul import _ProductsOfBlocks
 from atc_py.kernels.families.resizing import _Resizing
-from atc_py.kernels.family import InputSample
-from atc_py.kernels.plan import Launch
+from atc_py.kernels.family import InputSample, Launch
 from atc_py.kernels.planes import Seen, plane_tiling
 from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.reduction import axes_tiling, folded

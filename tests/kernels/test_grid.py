@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atc_py.kernels.grid import REPEAT, Grid, grid_of, grid_tiling
+from atc_py.kernels.planes import REPEAT, Grid, grid_of, grid_tiling
 from atc_py.kernels.tiling import ElementFootprint
 from atc_py.target import Soc, find_soc, socs
 from atc_py.tensor.shapes import Shape

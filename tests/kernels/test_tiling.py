@@ -3,8 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atc_py.kernels.fields import Tiling
-from atc_py.kernels.tiling import BLOCK, ElementFootprint, VectorTiling, shard_tiling, vector_tiling
+from atc_py.kernels.tiling import (
+    BLOCK,
+    ElementFootprint,
+    Tiling,
+    VectorTiling,
+    shard_tiling,
+    vector_tiling,
+)
 from atc_py.target import Soc, find_soc, socs
 from atc_py.tensor.dtypes import DType
 from tests.sampling import examples

@@ -1,7 +1,9 @@
-"""Nodes that work along axes: reductions, how many elements there are, and where NaN is."""
+"""Axes and dims in emulations: reductions, how many elements there are, where NaN is; open dims."""
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import TypeAlias
 
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.numbers import carrier, number
@@ -80,3 +82,36 @@ def arg_of(body: Body, which: str, value: str, axis: int, *, keep: bool) -> str:
     marks = body.cast(body.add("IsNaN", value), DType.UINT8)
     there = body.cast(reduced(body, "ReduceMax", marks, [axis], keep=keep), DType.BOOL)
     return body.add("Where", there, body.add("ArgMax", marks, axis=axis, keepdims=keep), found)
+
+
+Dim: TypeAlias = int | str
+"""A number, or the name of int64 [1]."""
+
+
+def dims_of(body: Body) -> list[Dim]:
+    """The dims of the first input."""
+    return [
+        body.add("Shape", body.own(), start=axis, end=axis + 1) if dim is None else dim
+        for axis, dim in enumerate(body.node.required(0).dims)
+    ]
+
+
+def times(body: Body, dim: Dim, count: int) -> Dim:
+    return dim * count if isinstance(dim, int) else body.add("Mul", dim, body.ints(count))
+
+
+def over(body: Body, dim: Dim, count: int) -> Dim:
+    return dim // count if isinstance(dim, int) else body.add("Div", dim, body.ints(count))
+
+
+def shape_of_dims(body: Body, dims: Sequence[Dim]) -> str:
+    parts: list[str] = []
+    for known, group in groupby(dims, lambda dim: isinstance(dim, int)):
+        run = list(group)
+        parts += [body.ints(*map(int, run))] if known else [str(dim) for dim in run]
+    return parts[0] if len(parts) == 1 else body.add("Concat", *parts, axis=0)
+
+
+def shaped(body: Body, value: str, dims: Sequence[Dim]) -> str:
+    """The elements of `value` in the same order under another shape."""
+    return body.add("Reshape", value, shape_of_dims(body, dims), allowzero=1)

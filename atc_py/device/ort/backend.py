@@ -153,10 +153,9 @@ def onnxruntime() -> ModuleType:
     try:
         import onnxruntime as library
     except ImportError as error:
+        text = Text("the device `ort` needs onnxruntime, which cannot be imported: {error}")
         raise NO_ONNXRUNTIME.error(
-            Text(
-                "the device `ort` needs onnxruntime, which cannot be imported: {error}", error=error
-            ),
+            text.with_values(error=error),
             help=Text('install it with `pip install "atc-py[ort]"`, or use the device `sim`'),
         ) from None
     found: ModuleType = library

@@ -1,20 +1,26 @@
-"""The body of an operator: ONNX nodes that an emulation writes one after the other."""
+"""The body of an operator, ONNX nodes that an emulation writes one after the other; emulations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, defs, helper
 
 from atc_py.device.ort.elements import bytes_of, element_type, held_dtype
 from atc_py.device.ort.node import CompiledNode, NoFormError
 from atc_py.onnx_graph.reading.nodes import subgraphs
+from atc_py.system.register import Register, place_of
+from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
+
+OPSET = 20
+"""Version of ai.onnx that bodies are written in."""
 
 
 def is_rounded(dtype: DType) -> bool:
@@ -276,3 +282,53 @@ def _attribute(value: Any) -> Any:
 
 def _info(name: str, dtype: DType, dims: Sequence[int | str | None] | None) -> Any:
     return helper.make_tensor_value_info(name, element_type(dtype), dims)
+
+
+Write: TypeAlias = Callable[[Body], "str | Sequence[str]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Emulation:
+    """An emulation as it is registered."""
+
+    # writes the nodes into a body; returns the name of the result, or of each of them, empty where
+    # nothing reads it and it was left out
+    write: Write
+    # it moves elements without arithmetic: operands and results are in their own dtypes. Else a
+    # 16-bit float is read as float32, and a result in float32 is rounded to the dtype that the
+    # model declares
+    moves: bool = False
+
+
+EMULATIONS: Register[str, Emulation] = Register("emulation of", "atc_py.device.ort.operators")
+"""By target operator."""
+
+
+def find_emulation(op: str) -> Emulation | None:
+    return EMULATIONS.get(op) or _same_name(op)
+
+
+@cache
+def _same_name(op: str) -> Emulation | None:
+    """The emulation of a function of each element that ONNX has, too, and calls the same."""
+    row = find_operator(op)
+    if row is None or row.vector is None or row.attributes or not defs.has(op, OPSET, ""):
+        return None
+
+    def write(body: Body) -> str:
+        return body.add(op, *body.all())
+
+    write.__doc__ = f"Write {op} of ONNX: {row.summary}"
+    return Emulation(write)
+
+
+def emulates(*operators: str, moves: bool = False) -> Callable[[Write], Write]:
+    """Register a function as the emulation of target operators."""
+
+    def register(write: Write) -> Write:
+        emulation = Emulation(write, moves)
+        for op in operators:
+            EMULATIONS.add(op, emulation, place_of(write))
+        return write
+
+    return register

@@ -5,16 +5,13 @@ from typing import Any
 
 from onnx import AttributeProto, FunctionProto, NodeProto, helper
 
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import OPSET, Body
 from atc_py.device.ort.node import CompiledNode
 from atc_py.target.row import AttributeValue
 from atc_py.tensor.dtypes import DType
 
 DOMAIN = "ascend"
 """Domain of the functions; their names are CANN's."""
-
-OPSET = 20
-"""Version of ai.onnx that bodies are written in."""
 
 
 class Functions:

@@ -68,7 +68,9 @@ def integer_norm(body: Body, axes: Sequence[int], *, keep: bool) -> str:
     sums = [reduced(body, "ReduceSum", digit, axes, keep=keep) for digit in squares]
     total = _carried(body, sums, 2 * width + 2)
     root = _root(body, total, width, largest)
-    ends = _over(body, total, 2 * largest.bit_length())
+    place, shift = divmod(2 * largest.bit_length(), _BITS)
+    high = body.add("Div", total[place], _int(body, 2**shift))
+    ends = body.add("Greater", _sum(body, [high, *total[place + 1 :]]), _int(body, 0))
     end = largest - 2**64 if largest >= 2**63 else largest  # its bits as int64
     return body.cast(body.add("Where", ends, _int(body, end), root), dtype)
 
@@ -135,12 +137,6 @@ def _double(body: Body, digits: Digits) -> str:
         scaled = body.add("Mul", value, body.const(_BASE, DType.FLOAT64))
         value = body.add("Add", scaled, body.cast(digit, DType.FLOAT64))
     return value
-
-
-def _over(body: Body, total: Digits, bits: int) -> str:
-    place, shift = divmod(bits, _BITS)
-    high = body.add("Div", total[place], _int(body, 2**shift))
-    return body.add("Greater", _sum(body, [high, *total[place + 1 :]]), _int(body, 0))
 
 
 def _root(body: Body, total: Digits, width: int, largest: int) -> str:

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from onnx import FunctionProto, NodeProto, ValueInfoProto, helper
 
 from atc_py.device.backend import LoadedModel
-from atc_py.device.ort.body import Body, is_rounded
+from atc_py.device.ort.body import Body, Write, find_emulation, is_rounded
 from atc_py.device.ort.branches import WrittenOperator, reads_of, with_branches
 from atc_py.device.ort.elements import Initializer, element_type, held_dtype
 from atc_py.device.ort.functions import Functions
 from atc_py.device.ort.late_rounding import without_early_roundings
 from atc_py.device.ort.node import CompiledNode, NoFormError
-from atc_py.device.ort.registry import Write, find_emulation
 from atc_py.diag import NO_ONNX_FORM, Place, Sink
 from atc_py.package.node_view import TensorFacts, read_attributes
 from atc_py.package.schema import OmNode

@@ -8,11 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from onnx import ValueInfoProto, helper
 
 from atc_py.device.backend import LoadedModel
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, Write, find_emulation
 from atc_py.device.ort.elements import Initializer, element_type
 from atc_py.device.ort.model import Emulated, Emulator
 from atc_py.device.ort.node import CompiledNode
-from atc_py.device.ort.registry import Write, find_emulation
 from atc_py.device.ort.sliding import SlidingPool
 from atc_py.package.schema import OmNode
 from atc_py.package.stored_types import TRANS_DATA

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.device.ort.axes import Dim, shape_of_dims
 from atc_py.device.ort.body import Body
-from atc_py.device.ort.dims import Dim, shape_of_dims
 from atc_py.tensor.dtypes import DType
 
 _HALF = np.float32(0.5)

@@ -7,7 +7,8 @@ from pathlib import Path
 from onnx import GraphProto, ModelProto, helper
 
 from atc_py import __version__
-from atc_py.device.ort.functions import DOMAIN, OPSET
+from atc_py.device.ort.body import OPSET
+from atc_py.device.ort.functions import DOMAIN
 from atc_py.device.ort.model import Emulated
 from atc_py.onnx_graph.rewriting.model_message import ModelMessage, data_path, new_tensor
 

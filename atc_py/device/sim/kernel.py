@@ -61,14 +61,8 @@ class Workspace(threading.local):
         """Refuse `what`, of `nbytes`, before it is made."""
         if self._limit is not None and nbytes > self._limit:
             limit = format_size(self._limit)
-            raise MemoryError(
-                Text(
-                    "{what} would take {size}; the limit leaves {limit}",
-                    what=what,
-                    size=format_size(nbytes),
-                    limit=limit,
-                )
-            )
+            text = Text("{what} would take {size}; the limit leaves {limit}")
+            raise MemoryError(text.with_values(what=what, size=format_size(nbytes), limit=limit))
 
     def take(self, name: str, shape: Shape, dtype: DTypeLike) -> NDArray[Any]:
         """An array with undefined contents, valid until this thread takes `name` again."""

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.kernels.boxes import dense
-from atc_py.kernels.family import Family, InputSample
-from atc_py.kernels.fields import extended, numbers, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
+from atc_py.kernels.family import Buffer, Family, InputSample, KernelFacts, Launch, Plan, queues
 from atc_py.kernels.planes import PATTERN
 from atc_py.kernels.reduction import (
     AxesTiling,
@@ -22,7 +20,7 @@ from atc_py.kernels.reduction import (
     axes_tiling,
     folded,
 )
-from atc_py.kernels.tiling import DEPTH
+from atc_py.kernels.tiling import DEPTH, extended, numbers, wide
 from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape, element_count
 from atc_py.tensor.storage import Storage, c0_of
@@ -94,17 +92,16 @@ def _patterns(kernel: KernelFacts) -> tuple[str, ...]:
 def room_of(launch: Launch) -> tuple[int, Callable[[int], tuple[Buffer, ...]]]:
     """Elements that there is room for, and what buffers of a length take."""
     kernel = launch.kernel
-    queued = [(port.name, port.dtype.itemsize) for port in (*kernel.inputs, *kernel.outputs)]
+    ports = (*kernel.inputs, *kernel.outputs)
     tensors = _TENSORS + (_PARAMETERS if len(kernel.inputs) > 1 else 0)
     wide = 8 if kernel.inputs[0].dtype is DType.INT64 else 4
-    each = DEPTH * sum(size for _, size in queued) + wide * tensors + 1
+    each = DEPTH * sum(port.dtype.itemsize for port in ports) + wide * tensors + 1
     spare = 256 * each
     room = max(1, (launch.soc.ub_kib * 1024 - spare) // each // 256 * 256)
 
     def buffers(length: int) -> tuple[Buffer, ...]:
-        found = [Buffer(f"{name}Queue", "ub", DEPTH * size * length) for name, size in queued]
-        found.append(Buffer("tensors", "ub", wide * tensors * length))
-        return (*found, Buffer("work", "ub", wide * (length // _WORK + 8)))
+        work = Buffer("work", "ub", wide * (length // _WORK + 8))
+        return (*queues(ports, length), Buffer("tensors", "ub", wide * tensors * length), work)
 
     return room, buffers
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.kernels.elementwise import ElementwiseFamily, rows_and_planes
-from atc_py.kernels.family import InputSample
-from atc_py.kernels.plan import KernelFacts
+from atc_py.kernels.family import InputSample, KernelFacts
 from atc_py.kernels.ports import Formula, Scratch, loaded
 from atc_py.tensor.dtypes import DType
 

@@ -11,19 +11,17 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any, cast
 
-from atc_py.kernels.convolutions import (
+from atc_py.kernels.cube import (
+    ACCUMULATOR,
+    BIAS,
     DEEP,
     DEPTHWISE,
     TRANSPOSED,
     ConvGeometry,
     ConvolutionFamily,
+    CubeProduct,
     DepthTiling,
     MapTiling,
-)
-from atc_py.kernels.cube import (
-    ACCUMULATOR,
-    BIAS,
-    CubeProduct,
     ProductTiling,
     Sides,
     TileBounds,
@@ -41,9 +39,8 @@ from atc_py.kernels.cube import (
     whole,
 )
 from atc_py.kernels.families.each import each_facts, each_plan
-from atc_py.kernels.fields import extended, narrow, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.tiling import BLOCK, DEPTH
+from atc_py.kernels.family import Buffer, KernelFacts, Launch, Plan
+from atc_py.kernels.tiling import BLOCK, DEPTH, extended, narrow, wide
 from atc_py.target import Soc
 from atc_py.tensor.shapes import Shape
 

@@ -12,20 +12,18 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any, cast
 
-from atc_py.kernels.convolutions import (
-    DEEP,
-    DEPTHWISE,
-    TRANSPOSED,
-    ConvGeometry,
-    ConvolutionFamily,
-    DepthTiling,
-    MapTiling,
-)
 from atc_py.kernels.cube import (
     ACCUMULATOR,
     BIAS,
+    DEEP,
+    DEPTHWISE,
     OFFSET,
+    TRANSPOSED,
+    ConvGeometry,
+    ConvolutionFamily,
     CubeProduct,
+    DepthTiling,
+    MapTiling,
     ProductTiling,
     Sides,
     TileBounds,
@@ -45,10 +43,9 @@ from atc_py.kernels.cube import (
     walk_of,
     whole,
 )
-from atc_py.kernels.fields import extended, narrow, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
+from atc_py.kernels.family import Buffer, KernelFacts, Launch, Plan
 from atc_py.kernels.ports import KernelPort
-from atc_py.kernels.tiling import BLOCK
+from atc_py.kernels.tiling import BLOCK, extended, narrow, wide
 from atc_py.target import Soc
 from atc_py.tensor.dtypes import Format
 from atc_py.tensor.storage import FLOAT32_C0, FRACTAL_ROWS, Storage, depth_of, group_blocks

@@ -9,10 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.kernels.family import Family, InputSample
-from atc_py.kernels.fields import Tiling, narrow, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.tiling import BLOCK, DEPTH, vector_cores
+from atc_py.kernels.family import Buffer, Family, InputSample, KernelFacts, Launch, Plan, queues
+from atc_py.kernels.tiling import BLOCK, DEPTH, Tiling, narrow, vector_cores, wide
 
 Draw: TypeAlias = "Callable[[InputSample, np.random.Generator], NDArray[Any] | None]"
 
@@ -104,11 +102,8 @@ def each_plan(launch: Launch) -> Plan:
         tile_count=-(-total // length),
         rank=len(launch.inputs[0]),
     )
-    queues = (
-        Buffer(f"{port.name}Queue", "ub", DEPTH * length * port.dtype.itemsize) for port in ports
-    )
     value = (Buffer("value", "ub", BLOCK),) if launch.kernel.op == _WITH_VALUE else ()
-    return Plan(tiling, tiling.core_num, (*queues, *value), launch.moved)
+    return Plan(tiling, tiling.core_num, (*queues(ports, length), *value), launch.moved)
 
 
 def each_facts(kernel: KernelFacts, snippet: str) -> Mapping[str, Any]:

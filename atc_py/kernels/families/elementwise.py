@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from atc_py.kernels.cpp import C_TYPES
 from atc_py.kernels.elementwise import ElementwiseFamily, rows_and_planes
-from atc_py.kernels.family import InputSample
+from atc_py.kernels.family import InputSample, KernelFacts
 from atc_py.kernels.links import compute_type, operators_of, scratch_of, tensor_of
-from atc_py.kernels.plan import KernelFacts
 from atc_py.kernels.ports import Formula, Scratch, loaded
 from atc_py.target.vector import MASK, Form, Operands, VectorFunction
 from atc_py.tensor.dtypes import DType

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.kernels.box_tiling import number
-from atc_py.kernels.family import Family, InputSample
-from atc_py.kernels.fields import Tiling, narrow, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.tiling import BLOCK, DEPTH, vector_cores
+from atc_py.kernels.family import Buffer, Family, InputSample, KernelFacts, Launch, Plan, queues
+from atc_py.kernels.tiling import BLOCK, DEPTH, Tiling, narrow, vector_cores, wide
 
 _CLASSES = "BatchMultiClassNonMaxSuppression"
 _WORD = 4
@@ -70,9 +68,9 @@ class _Suppression(Family):
             rows=launch.outputs[0][0],
             room=room,
         )
-        queues = tuple(Buffer(f"{port.name}Queue", "ub", DEPTH * BLOCK) for port in kernel.outputs)
+        blocks = tuple(Buffer(f"{port.name}Queue", "ub", DEPTH * BLOCK) for port in kernel.outputs)
         marks = room * (images if kernel.op == _CLASSES else 1)
-        return Plan(tiling, cores, queues, launch.moved, marks * _WORD)
+        return Plan(tiling, cores, blocks, launch.moved, marks * _WORD)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
         return {
@@ -107,8 +105,7 @@ class _Places(Family):
     def plan(self, launch: Launch) -> Plan:
         x, port = launch.inputs[0], launch.kernel.outputs[0]
         tiling = FindTiling(total=prod(x), rank=len(x), tile_length=_MOST_FOUND)
-        size = DEPTH * _MOST_FOUND * port.dtype.itemsize
-        return Plan(tiling, 1, (Buffer(f"{port.name}Queue", "ub", size),), launch.moved)
+        return Plan(tiling, 1, queues((port,), _MOST_FOUND), launch.moved)
 
 
 FAMILIES = (_Suppression(), _Places())

@@ -1,13 +1,13 @@
 """Tensors joined along an axis, and cut apart there."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from math import prod
 from typing import Any
 
 from atc_py.kernels.box_tiling import BoxFamily, number
 from atc_py.kernels.boxes import Box
-from atc_py.kernels.plan import KernelFacts, Launch
+from atc_py.kernels.family import KernelFacts, Launch
 from atc_py.tensor.dtypes import Format
 from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import Storage, c0_of
@@ -15,21 +15,31 @@ from atc_py.tensor.storage import Storage, c0_of
 _MATRIX, _CHANNELS, _DEPTH = 2, 1, 2
 
 
-def _runs_of_parts(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[tuple[Shape, int]]:
-    """Yield (outer, elements of a part's run), and where each part starts in a run of the whole."""
-    runs = [prod(part[axis:]) for part in parts]
-    starts = accumulate(runs, initial=0)
-    return [((prod(whole[:axis]), run), start) for run, start in zip(runs, starts, strict=False)]
+def _boxes(launch: Launch) -> Iterable[Box]:
+    return _by_parts(launch, launch.inputs, launch.outputs, _axis(launch))
 
 
-def _concat(launch: Launch) -> Iterable[Box]:
-    return _joined_boxes(launch.outputs[0], launch.inputs, _axis(launch))
-
-
-def _concat_blocks(launch: Launch) -> Iterable[Box]:
+def _boxes_of_blocks(launch: Launch) -> Iterable[Box]:
     if _stays_inside_blocks(launch) and not _has_whole_blocks(launch):
         return _joined_channels(launch)
-    return _joined_boxes(launch.stored_outputs[0], launch.stored_inputs, _stored_axis(launch))
+    return _by_parts(launch, launch.stored_inputs, launch.stored_outputs, _stored_axis(launch))
+
+
+def _by_parts(
+    launch: Launch, inputs: Sequence[Shape], outputs: Sequence[Shape], axis: int
+) -> Iterable[Box]:
+    """Yield (outer, elements of a run) of each part of the whole, which are one after the other."""
+    joins = launch.kernel.op == "ConcatD"
+    (whole, *_), parts = (outputs, inputs) if joins else (inputs, outputs)
+    of_whole, start = (prod(whole[axis:]), 1), 0
+    for part in parts:
+        run = prod(part[axis:])
+        shape, of_part = (prod(whole[:axis]), run), (run, 1)
+        if joins:
+            yield Box(shape, of_part, of_whole, target_start=start)
+        else:
+            yield Box(shape, of_whole, of_part, source_start=start)
+        start += run
 
 
 def _joined_channels(launch: Launch) -> Iterable[Box]:
@@ -68,30 +78,6 @@ def _stays_inside_blocks(launch: Launch) -> bool:
     c0, widths = c0_of(port.dtype), [shape[_CHANNELS] for shape in launch.inputs]
     starts = accumulate(widths, initial=0)
     return all(0 < width <= c0 - at % c0 for width, at in zip(widths, starts, strict=False))
-
-
-def _joined_boxes(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
-    by_run = prod(whole[axis:])
-    return [
-        Box(shape, (shape[1], 1), (by_run, 1), target_start=start)
-        for shape, start in _runs_of_parts(whole, parts, axis)
-    ]
-
-
-def _split(launch: Launch) -> Iterable[Box]:
-    return _split_boxes(launch.inputs[0], launch.outputs, _axis(launch))
-
-
-def _split_blocks(launch: Launch) -> Iterable[Box]:
-    return _split_boxes(launch.stored_inputs[0], launch.stored_outputs, _stored_axis(launch))
-
-
-def _split_boxes(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
-    by_run = prod(whole[axis:])
-    return [
-        Box(shape, (by_run, 1), (shape[1], 1), source_start=start)
-        for shape, start in _runs_of_parts(whole, parts, axis)
-    ]
 
 
 def _axis(launch: Launch) -> int:
@@ -134,9 +120,9 @@ class _JoinsOfBlocks(_Joins):
         return _has_whole_blocks(launch) or _stays_inside_blocks(launch)
 
 
+_OPERATORS = ("ConcatD", "SplitD", "SplitVD")
+
 FAMILIES = (
-    _Joins("join", {"ConcatD": _concat, "SplitD": _split, "SplitVD": _split}),
-    _JoinsOfBlocks(
-        "join", {"ConcatD": _concat_blocks, "SplitD": _split_blocks, "SplitVD": _split_blocks}
-    ),
+    _Joins("join", dict.fromkeys(_OPERATORS, _boxes)),
+    _JoinsOfBlocks("join", dict.fromkeys(_OPERATORS, _boxes_of_blocks)),
 )

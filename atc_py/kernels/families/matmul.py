@@ -29,9 +29,9 @@ from atc_py.kernels.cube import (
     walk_of,
 )
 from atc_py.kernels.families.each import each_facts, each_plan
-from atc_py.kernels.fields import extended, numbers
+from atc_py.kernels.family import KernelFacts, Launch, Plan
 from atc_py.kernels.keys import Reach
-from atc_py.kernels.plan import KernelFacts, Launch, Plan
+from atc_py.kernels.tiling import extended, numbers
 from atc_py.target import Soc
 from atc_py.tensor.dtypes import Format
 from atc_py.tensor.shapes import Shape, element_count

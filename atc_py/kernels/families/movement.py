@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from atc_py.kernels.box_tiling import BoxFamily, number
 from atc_py.kernels.boxes import Box, dense, view
-from atc_py.kernels.plan import Launch
+from atc_py.kernels.family import Launch
 from atc_py.target.stored_nodes import numbers_of
 
 

@@ -2,10 +2,8 @@
 
 from math import prod
 
-from atc_py.kernels.family import Family
-from atc_py.kernels.fields import Tiling, narrow, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.tiling import BLOCK, DEPTH, vector_cores
+from atc_py.kernels.family import Buffer, Family, KernelFacts, Launch, Plan
+from atc_py.kernels.tiling import BLOCK, DEPTH, Tiling, narrow, vector_cores, wide
 
 _FLOAT = 4
 _TENSORS = 3

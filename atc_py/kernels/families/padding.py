@@ -7,7 +7,7 @@ from typing import Any
 from atc_py.kernels.box_tiling import BoxFamily
 from atc_py.kernels.boxes import Box, dense
 from atc_py.kernels.cpp import repeated_word
-from atc_py.kernels.plan import KernelFacts, Launch
+from atc_py.kernels.family import KernelFacts, Launch
 from atc_py.target.stored_nodes import numbers_of
 
 

@@ -12,16 +12,20 @@ from numpy.typing import NDArray
 
 from atc_py.kernels.box_tiling import number
 from atc_py.kernels.boxes import dense
-from atc_py.kernels.family import Family, InputSample
-from atc_py.kernels.fields import Tiling, extended, narrow, numbers, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
+from atc_py.kernels.family import Buffer, Family, InputSample, KernelFacts, Launch, Plan, queues
 from atc_py.kernels.tiling import (
     BLOCK,
     DEPTH,
     DealtTiling,
     ElementFootprint,
+    Tiling,
     dealt_tiling,
+    extended,
+    narrow,
+    numbers,
+    rounded_up,
     vector_cores,
+    wide,
 )
 from atc_py.tensor.shapes import Shape
 
@@ -220,10 +224,8 @@ class _OneHot(Family):
             depth=result[axis],
             inner=prod(x[axis:]),
         )
-        size = DEPTH * tiling.tile_length * port.dtype.itemsize
-        return Plan(
-            tiling, tiling.core_num, (Buffer(f"{port.name}Queue", "ub", size),), launch.moved
-        )
+        buffers = queues((port,), tiling.tile_length)
+        return Plan(tiling, tiling.core_num, buffers, launch.moved)
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
         """Draw indices of the new axis, from both ends, and some beyond it."""
@@ -294,10 +296,7 @@ class _Gather(_Elements):
         kernel = launch.kernel
         ports = (kernel.inputs[1], kernel.outputs[0])
         tiling = _tiling(launch, ElementFootprint.of([port.dtype for port in ports]))
-        buffers = tuple(
-            Buffer(f"{port.name}Queue", "ub", DEPTH * tiling.tile_length * port.dtype.itemsize)
-            for port in ports
-        )
+        buffers = queues(ports, tiling.tile_length)
         written = prod(launch.outputs[0]) * ports[1].dtype.itemsize
         read = written + prod(launch.inputs[1]) * ports[0].dtype.itemsize
         return Plan(tiling, tiling.core_num, buffers, (read, written))
@@ -314,7 +313,9 @@ class _Scatter(_Elements):
         ports, indices = launch.kernel.inputs[:3], launch.inputs[1]
         footprint = ElementFootprint.of([port.dtype for port in ports])
         base = _tiling(launch, footprint)
-        chunk = _chunk_length(indices, footprint, footprint.capacity(launch.soc))
+        # updates of a row, in whole blocks
+        updates = rounded_up(indices[-1], footprint.align)
+        chunk = max(footprint.align, min(updates, footprint.capacity(launch.soc)))
         tiling = extended(ScatterTiling, base, rows=prod(indices[:-1]), chunk_length=chunk)
         lengths = (base.tile_length, chunk, chunk)
         buffers = tuple(
@@ -324,11 +325,6 @@ class _Scatter(_Elements):
             )
         )
         return Plan(tiling, tiling.core_num, buffers, launch.moved)
-
-
-def _chunk_length(indices: Shape, footprint: ElementFootprint, capacity: int) -> int:
-    whole = -(-indices[-1] // footprint.align) * footprint.align
-    return max(footprint.align, min(whole, capacity))
 
 
 FAMILIES = (_Picks(), _OneHot(), _Places(), _Gather(), _Scatter())

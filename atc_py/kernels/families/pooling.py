@@ -8,11 +8,9 @@ from math import prod
 import msgspec
 
 from atc_py.ir import AttrValue
-from atc_py.kernels.family import Family
-from atc_py.kernels.fields import Tiling, extended, narrow, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
+from atc_py.kernels.family import Buffer, Family, KernelFacts, Launch, Plan
 from atc_py.kernels.planes import PATTERN
-from atc_py.kernels.tiling import DEPTH, rounded_up, vector_cores
+from atc_py.kernels.tiling import DEPTH, Tiling, extended, narrow, rounded_up, vector_cores, wide
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.storage import Storage, c0_of

@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.kernels.family import Family, InputSample
-from atc_py.kernels.fields import Tiling, narrow, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.tiling import DEPTH, vector_cores
+from atc_py.kernels.family import Family, InputSample, KernelFacts, Launch, Plan, queues
+from atc_py.kernels.tiling import DEPTH, Tiling, narrow, vector_cores, wide
 from atc_py.tensor.dtypes import DType
 
 _ALIGNED = 32
@@ -78,8 +76,7 @@ class _Pictures(Family):
             height=height,
             width=width,
         )
-        queue = Buffer(f"{y.name}Queue", "ub", DEPTH * channels * length * y.dtype.itemsize)
-        return Plan(tiling, tiling.core_num, (queue,), launch.moved)
+        return Plan(tiling, tiling.core_num, queues((y,), channels * length), launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
         """True for the formats that the simulator has, and for dynamic settings."""

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from atc_py.kernels.cpp import C_TYPES
 from atc_py.kernels.elementwise import ElementwiseFamily, rows_and_planes
-from atc_py.kernels.family import InputSample
-from atc_py.kernels.plan import KernelFacts
+from atc_py.kernels.family import InputSample, KernelFacts
 from atc_py.kernels.ports import Formula, KernelPort, Loaded, Scratch, loaded
 from atc_py.tensor.dtypes import DType
 

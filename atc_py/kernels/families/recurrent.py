@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.kernels.cube import optional_input
-from atc_py.kernels.family import Family, InputSample
-from atc_py.kernels.fields import Tiling, narrow, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.tiling import DEPTH, vector_cores
+from atc_py.kernels.family import Buffer, Family, InputSample, KernelFacts, Launch, Plan
+from atc_py.kernels.tiling import DEPTH, Tiling, narrow, vector_cores, wide
 
 _FLOAT = 4
 _WHOLE = 16
@@ -47,6 +44,7 @@ class _Layer(Family):
     gates: tuple[str, ...]  # tensors of gates that a step has
     parts: int  # states of a sequence in the workspace, the first two of which are h in turn
     lengths: int  # position of the lengths among the inputs
+    order: str  # of the gates in the weights, as the attribute says it
 
     def plan(self, launch: Launch) -> Plan:
         """Take as many units at once as the unified buffer has room for."""
@@ -81,12 +79,7 @@ class _Layer(Family):
         """True for the attributes that the simulator takes, without further results."""
         attributes = kernel.attributes
         known = all(attributes[name] == value for name, value in _EXPECTED.items())
-        return known and attributes["gate_order"] == self._order
-
-    @property
-    @abstractmethod
-    def _order(self) -> str:
-        """The order of the gates in the weights, as the attribute says it."""
+        return known and attributes["gate_order"] == self.order
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
         return {
@@ -123,7 +116,7 @@ class _Lstm(_Layer):
     template = "lstm"
     operators = frozenset({"DynamicRNN"})
     count, gates, parts, lengths = 4, ("gates",), 3, 3
-    _order = "ijfo"
+    order = "ijfo"
 
     def covers(self, kernel: KernelFacts) -> bool:
         """True for what the simulator takes: no peepholes and no mask."""
@@ -148,7 +141,7 @@ class _Gru(_Layer):
     template = "gru"
     operators = frozenset({"DynamicGRUV2"})
     count, gates, parts, lengths = 3, ("ofX", "ofH"), 4, 5
-    _order = "zrh"
+    order = "zrh"
 
     def covers(self, kernel: KernelFacts) -> bool:
         return len(kernel.outputs) <= 2 and super().covers(kernel)  # noqa: PLR2004  (y, output_h)

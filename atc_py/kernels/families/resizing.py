@@ -9,10 +9,8 @@ from typing import Any
 import msgspec
 
 from atc_py.kernels.boxes import dense
-from atc_py.kernels.family import Family
-from atc_py.kernels.fields import Tiling, narrow, numbers, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.tiling import BLOCK, DEPTH, vector_cores
+from atc_py.kernels.family import Buffer, Family, KernelFacts, Launch, Plan
+from atc_py.kernels.tiling import BLOCK, DEPTH, Tiling, narrow, numbers, vector_cores, wide
 from atc_py.system.structs import replace
 from atc_py.target import Soc
 from atc_py.tensor.dtypes import Format

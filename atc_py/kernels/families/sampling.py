@@ -11,10 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.kernels.box_tiling import number
-from atc_py.kernels.family import Family, InputSample
-from atc_py.kernels.fields import Tiling, narrow, numbers, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.tiling import BLOCK, DEPTH, rounded_up, vector_cores
+from atc_py.kernels.family import Buffer, Family, InputSample, KernelFacts, Launch, Plan
+from atc_py.kernels.tiling import (
+    BLOCK,
+    DEPTH,
+    Tiling,
+    narrow,
+    numbers,
+    rounded_up,
+    vector_cores,
+    wide,
+)
 
 _AROUND = 4
 """Pixels around a position."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from atc_py.kernels.box_tiling import BoxFamily
 from atc_py.kernels.boxes import Box
 from atc_py.kernels.cpp import repeated_word
-from atc_py.kernels.plan import KernelFacts, Launch
+from atc_py.kernels.family import KernelFacts, Launch
 from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import FRACTAL_ROWS, Storage, depth_of

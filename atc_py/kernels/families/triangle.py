@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
-from atc_py.kernels.family import Family
-from atc_py.kernels.fields import extended, wide
-from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.tiling import DEPTH, DealtTiling, ElementFootprint, dealt_tiling
+from atc_py.kernels.family import Family, KernelFacts, Launch, Plan, queues
+from atc_py.kernels.tiling import DealtTiling, ElementFootprint, dealt_tiling, extended, wide
 
 
 class TriangleTiling(DealtTiling):
@@ -33,9 +31,7 @@ class _Triangles(Family):
             rows=result[-2],
             columns=result[-1],
         )
-        size = DEPTH * tiling.tile_length * y.dtype.itemsize
-        queues = tuple(Buffer(f"{port.name}Queue", "ub", size) for port in (x, y))
-        return Plan(tiling, tiling.core_num, queues, launch.moved)
+        return Plan(tiling, tiling.core_num, queues((x, y), tiling.tile_length), launch.moved)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
         return {"upper": bool(kernel.attributes.get("upper", 0))}

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import atc_py
 from atc_py.cli.main import cli
 from atc_py.device.ort.backend import OrtBackend
-from atc_py.device.ort.registry import EMULATIONS
+from atc_py.device.ort.body import EMULATIONS
 from atc_py.diag import AtcError, Code
 from atc_py.diag.codes import (
     BAD_OPTION,

@@ -9,10 +9,10 @@ import onnx
 import pytest
 
 from atc_py.device.ort import model as exported
-from atc_py.device.ort.functions import DOMAIN, OPSET
+from atc_py.device.ort.body import EMULATIONS, OPSET, find_emulation
+from atc_py.device.ort.functions import DOMAIN
 from atc_py.device.ort.metadata import annotate
 from atc_py.device.ort.model import emulate
-from atc_py.device.ort.registry import EMULATIONS, find_emulation
 from atc_py.device.ort.writing import model_bytes, write_model
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_ONNX_FORM

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Phase, TensorType, Value
 from atc_py.kernels.collect import collect
-from atc_py.kernels.plan import Launch
+from atc_py.kernels.family import Launch
 from atc_py.kernels.registry import family_of
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType

@@ -2,7 +2,7 @@
 
 from atc_py.ir import Engine, Graph
 from atc_py.kernels.collect import collect
-from atc_py.kernels.plan import Launch
+from atc_py.kernels.family import Launch
 from atc_py.kernels.registry import family_of
 from atc_py.kernels.tiling import ShardTiling
 from atc_py.target import find_soc

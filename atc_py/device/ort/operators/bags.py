@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from atc_py.device.ort.body import Body
-from atc_py.device.ort.registry import emulates
+from atc_py.device.ort.body import Body, emulates
 from atc_py.tensor.dtypes import DType
 
 _OFFSETS, _FACTORS = 2, 3

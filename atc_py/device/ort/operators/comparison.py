@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.numbers import carried, returned
-from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 
 

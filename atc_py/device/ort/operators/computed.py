@@ -1,10 +1,9 @@
 """Operators whose numbers are inputs, which only the run may know."""
 
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.carriers import PADDED, bordered, carried, marked
 from atc_py.device.ort.integer_reductions import integer_sum
 from atc_py.device.ort.operators.movement import REPEATED
-from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 
 _AXES, _STRIDES = 3, 4

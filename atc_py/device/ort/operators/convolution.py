@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.hf32 import factors
 from atc_py.device.ort.int8 import (
     OFFSET_W,
@@ -19,7 +19,6 @@ from atc_py.device.ort.int8 import (
     zero_point,
 )
 from atc_py.device.ort.node import NoFormError
-from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -29,27 +28,18 @@ Geometry = dict[str, Any]
 _FILTER, _BIAS = 1, 2
 
 
-@emulates("Conv2D", "Conv3D")
+@emulates("Conv2D", "Conv3D", "DepthwiseConv2D")
 def convolution(body: Body) -> str:
     """Write `y[n, o] = bias[o] + sum over c and taps of (w - offset_w)[o, c] * x[n, c]`.
 
     x is padded with `offset_x`. Floats are added up in float32, operands rounded to HF32 first where
     `impl_mode` says so; int8 is added up in int32, which wraps around.
     """
-    return _convolved(body, body.node.integer("groups"))
-
-
-@emulates("DepthwiseConv2D")
-def depthwise(body: Body) -> str:
-    """Write Conv2D in as many groups as channels."""
-    channels = body.node.required(0).dims[1]
-    if channels is None:
+    node, groups = body.node, body.node.required(0).dims[1]
+    if node.op != "DepthwiseConv2D":  # which has as many groups as channels
+        groups = node.integer("groups")
+    if groups is None:
         raise NoFormError(Text("input 'x' has an open number of channels"))
-    return _convolved(body, channels)
-
-
-def _convolved(body: Body, groups: int) -> str:
-    node = body.node
     geometry = {"group": groups, "pads": _onnx_pads(node.integers("pads")), **_steps(body)}
     if node.dtype() is not DType.INT8:
         _check_float64(body)

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.regions import align_regions, elsewhere, images_of, largest_samples, real_of
-from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from atc_py.device.ort.body import Body, is_rounded
+from atc_py.device.ort.body import Body, emulates, is_rounded
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.numbers import carried, number, returned, scalar, truncated
-from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 

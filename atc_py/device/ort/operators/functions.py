@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.formulas import APPROXIMATIONS, FORMULAS, gelu_by_tanh, rounds_steps
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.doubles import DOUBLES, tan_of_double
 from atc_py.device.ort.formulas import steps_of, written
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.numbers import carried, carrier, number, returned, truncated
-from atc_py.device.ort.registry import emulates
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
@@ -54,27 +53,16 @@ def erf(body: Body) -> str:
     return body.add("Erf", body.x())
 
 
-@emulates("Exp")
-def exp(body: Body) -> str:
-    """Write `e^x`."""
-    _require_natural(body)
-    return body.add("Exp", body.x())
-
-
-@emulates("Log")
-def log(body: Body) -> str:
-    """Write the natural logarithm."""
-    _require_natural(body)
-    return body.add("Log", body.x())
-
-
-def _require_natural(body: Body) -> None:
+@emulates("Exp", "Log")
+def natural(body: Body) -> str:
+    """Write `e^x`, or the natural logarithm."""
     for name, expected in (("base", -1.0), ("scale", 1.0), ("shift", 0.0)):
         if body.node.number(name) != expected:
             text = Text("{name} is {found}, and only {expected} is computed")
             raise NoFormError(
                 text.with_values(name=name, found=body.node.number(name), expected=expected)
             )
+    return body.add(body.node.op, body.x())
 
 
 @emulates("Abs")

@@ -1,9 +1,8 @@
 """Numbers from none: counted up, or random where nothing is drawn that matters."""
 
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.numbers import carrier, returned, scalar
-from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text

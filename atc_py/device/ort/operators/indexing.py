@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.carriers import carried, marked
 from atc_py.device.ort.node import NoFormError
-from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.axes import dims_of, over, shaped, times
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.carriers import PADDED, bordered, carried, carrier_of
-from atc_py.device.ort.dims import dims_of, over, shaped, times
-from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 
 REPEATED = frozenset(DType) - {DType.BFLOAT16, DType.INT16, DType.UINT16, DType.FLOAT16}

@@ -6,9 +6,8 @@ from math import prod
 import numpy as np
 
 from atc_py.device.ort.axes import arg_of, from_front, mean, reduced
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.numbers import carrier, number
-from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 
 _EACH = "high_performance"

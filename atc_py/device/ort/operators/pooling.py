@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.ort.axes import reduced
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.numbers import carrier, number
-from atc_py.device.ort.registry import emulates
 from atc_py.device.ort.sliding import SPATIAL, SlidingPool
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text

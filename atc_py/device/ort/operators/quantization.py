@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.node import NoFormError
-from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import HardwareWords, channel_axis, decode_hardware
 from atc_py.text import Text

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.cells import USUAL, CellActivation, CellOperands, Gates, scan_gru, scan_lstm
 from atc_py.device.ort.regions import real_of
-from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 
 Array = NDArray[Any]
@@ -26,6 +25,12 @@ _BIAS = 2
 """Position of DynamicRNN's bias."""
 
 _REVERSE = "REDIRECTIONAL"
+
+_KINDS = {
+    "CommonGRU": ("GRU", "linear_before_reset", 1),
+    "CommonLSTM": ("LSTM", "input_forget", 2),
+}
+"""ONNX's operator of a layer, the attribute that both have, and how many states there are."""
 
 _LAYERS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 """Which of a layer's directions are reversed."""
@@ -164,20 +169,13 @@ def _gru_bias(body: Body, wide: int) -> str:
 # Layers -----------------------------------------------------------------------------------------
 
 
-@emulates("CommonLSTM")
-def common_lstm(body: Body) -> Sequence[str]:
-    """Write LSTM; a Scan of `c = fg * c + i * j, h = o * act(c)` if it is clipped or not the usual."""
-    return _layer(body, "LSTM", "input_forget", states=2)
+@emulates("CommonGRU", "CommonLSTM")
+def layer(body: Body) -> Sequence[str]:
+    """Write LSTM or GRU; a Scan of its steps if it is clipped or not the usual.
 
-
-@emulates("CommonGRU")
-def common_gru(body: Body) -> Sequence[str]:
-    """Write GRU; a Scan of `h = (1 - z) * n + z * h` if it is clipped or not the usual."""
-    return _layer(body, "GRU", "linear_before_reset", states=1)
-
-
-def _layer(body: Body, op_type: str, option: str, *, states: int) -> Sequence[str]:
-    """Results [steps, directions, batch, hidden] and the last states."""
+    These are `c = fg * c + i * j, h = o * act(c)` and `h = (1 - z) * n + z * h`.
+    """
+    op_type, option, states = _KINDS[body.node.op]
     node, count = body.node, states + 1
     activations, clip = _activations(body), max(node.number("clip"), 0.0)
     directions = _LAYERS[node.text("direction")]

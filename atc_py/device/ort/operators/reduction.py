@@ -14,11 +14,10 @@ from atc_py.device.ort.axes import (
     reduced,
     with_nan,
 )
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.carriers import carrier_of
 from atc_py.device.ort.integer_reductions import integer_norm, integer_sum, wrapped_product
 from atc_py.device.ort.numbers import carrier, number
-from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 
 _POOLED_FROM = 2
@@ -76,11 +75,10 @@ def reduce_mean(body: Body) -> str:
     return mean(body, body.x(), _axes(body), keep=body.node.flag("keep_dims"))
 
 
-def _extreme(body: Body, which: str) -> str:
-    """Write the largest (`Max`) or least (`Min`) x over the axes; NaN if there is one.
-
-    Of none it is the other end of x's dtype.
-    """
+@emulates("ReduceMaxD", "ReduceMinD")
+def reduce_to_extreme(body: Body) -> str:
+    """Write the largest or least x over the axes; NaN if there is one, of none the other end."""
+    which = "Max" if body.node.op == "ReduceMaxD" else "Min"
     dtype, keep, axes = body.node.dtype(), body.node.flag("keep_dims"), _axes(body)
     if not axes:
         return body.x()
@@ -98,18 +96,6 @@ def _extreme(body: Body, which: str) -> str:
     if dtype.is_integer or dtype is DType.BOOL:
         return from_ordered(body, found, dtype)
     return with_nan(body, found, value, axes, keep=keep)
-
-
-@emulates("ReduceMaxD")
-def reduce_max(body: Body) -> str:
-    """Write the largest x over the axes; NaN if there is one, the dtype's least value of none."""
-    return _extreme(body, "Max")
-
-
-@emulates("ReduceMinD")
-def reduce_min(body: Body) -> str:
-    """Write the least x over the axes; NaN if there is one, the dtype's largest value of none."""
-    return _extreme(body, "Min")
 
 
 @emulates("ReduceLogSumExp")
@@ -136,22 +122,13 @@ def global_lp_pool(body: Body) -> str:
     return body.add("Pow", reduced(body, "ReduceSum", powers, axes), inverse)
 
 
-def _position(body: Body, which: str) -> str:
+@emulates("ArgMaxD", "ArgMinD")
+def position_of_extreme(body: Body) -> str:
+    """Write the place of the first of the largest or smallest elements, as which NaN counts."""
+    which = "Max" if body.node.op == "ArgMaxD" else "Min"
     axis = body.node.integer("dimension") % body.node.rank()
-    found = arg_of(body, which, body.x(), axis, keep=False)
-    return body.cast(found, body.node.outputs[0].dtype)
-
-
-@emulates("ArgMaxD")
-def arg_max(body: Body) -> str:
-    """Write the place of the first of the largest elements; NaN counts as larger than all."""
-    return _position(body, "Max")
-
-
-@emulates("ArgMinD")
-def arg_min(body: Body) -> str:
-    """Write the place of the first of the smallest elements; NaN counts as smaller than all."""
-    return _position(body, "Min")
+    place = arg_of(body, which, body.x(), axis, keep=False)
+    return body.cast(place, body.node.outputs[0].dtype)
 
 
 @emulates("LpNorm")
@@ -194,20 +171,13 @@ _SUMMED = frozenset({DType.FLOAT32, DType.FLOAT64, DType.INT32, DType.INT64})
 """Dtypes that a runtime's CumSum takes."""
 
 
-@emulates("CumsumD")
-def cumsum(body: Body) -> str:
-    """Write `y[i] = sum of x[j] for j <= i` along the axis of the attribute."""
-    axis = body.node.integer("axis") % max(body.node.rank(), 1)
-    return _running(body, body.const(axis, DType.INT64))
-
-
-@emulates("Cumsum")
+@emulates("Cumsum", "CumsumD")
 def running_sum(body: Body) -> str:
-    """Write `y[i] = sum of x[j] for j <= i` along the axis of the second input."""
-    return _running(body, body.add("Reshape", body.cast(body.own(1), DType.INT64), body.ints()))
-
-
-def _running(body: Body, axis: str) -> str:
+    """Write `y[i] = sum of x[j] for j <= i` along the axis of the second input, or attribute."""
+    if body.node.op == "CumsumD":
+        axis = body.const(body.node.integer("axis") % max(body.node.rank(), 1), DType.INT64)
+    else:
+        axis = body.add("Reshape", body.cast(body.own(1), DType.INT64), body.ints())
     value, dtype = body.x(), body.node.dtype()
     narrow = dtype.is_integer and dtype not in _SUMMED
     if narrow:
@@ -217,23 +187,16 @@ def _running(body: Body, axis: str) -> str:
     return body.cast(value, dtype) if narrow else value
 
 
-@emulates("TopK", moves=True)
+@emulates("TopK", "TopKD", moves=True)
 def top_k(body: Body) -> tuple[str, str]:
     """Write the first k elements in falling or rising order, and their places.
 
     NaN is larger than all numbers, and of equal elements the one in front comes first.
     """
-    k = body.add("Reshape", body.cast(body.own(1), DType.INT64), body.ints(1))
-    return _ranked(body, k)
-
-
-@emulates("TopKD", moves=True)
-def top_k_d(body: Body) -> tuple[str, str]:
-    """Write the first k elements of rows in falling or rising order, and their places."""
-    return _ranked(body, body.ints(body.node.integer("k")))
-
-
-def _ranked(body: Body, k: str) -> tuple[str, str]:
+    if body.node.op == "TopKD":
+        k = body.ints(body.node.integer("k"))
+    else:
+        k = body.add("Reshape", body.cast(body.own(1), DType.INT64), body.ints(1))
     node, value = body.node, body.x()
     axis = node.integer("dim")
     if node.dtype() is DType.FLOAT64:

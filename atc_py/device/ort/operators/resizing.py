@@ -5,10 +5,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.axes import dims_of
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.carriers import CHOSEN, carried, carrier_of
-from atc_py.device.ort.dims import dims_of
-from atc_py.device.ort.registry import emulates
 from atc_py.device.ort.sampling import LateAxis, SampledAxis
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.resampling import RESIZES_TO_SIZE, resize_modes

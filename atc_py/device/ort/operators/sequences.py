@@ -5,9 +5,8 @@ Lengths may be computed in the run, so that places are worked out by nodes.
 
 import numpy as np
 
-from atc_py.device.ort.body import Body
+from atc_py.device.ort.body import Body, emulates
 from atc_py.device.ort.regions import real_of
-from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 
 

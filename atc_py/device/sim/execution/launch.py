@@ -58,12 +58,9 @@ def failure_of(step: Step, error: Exception) -> AtcError:
         return error
     if isinstance(error, MemoryError):
         results = ", ".join(str(facts) for facts in step.node.outputs)
+        text = Text("memory ran out; the node's results are {results}: {error}")
         return DEVICE_MEMORY.error(
-            Text(
-                "memory ran out; the node's results are {results}: {error}",
-                results=results,
-                error=error,
-            ),
+            text.with_values(results=results, error=error),
             place=step.place,
             help=Text("run on a machine with more memory, or convert with a smaller input shape"),
         )

@@ -115,7 +115,7 @@ class _Loader:
         memory = plan_memory(ready, self._tensors, outputs.values())
         return Program(tuple(self._tensors), inputs, outputs, self._constants, ready, memory)
 
-    def _find(self, message: Text, place: Place | None) -> None:
+    def _find(self, message: Text, place: Place | None = None) -> None:
         self._sink.add(OM_CONTENT.diagnostic(message, place=place))
 
     def _read_tensors(self) -> None:
@@ -128,20 +128,12 @@ class _Loader:
             try:
                 dtype = DType.parse(tensor.dtype)
             except UnknownDTypeError as error:
-                self._find(
-                    Text("tensor {tensor}: {error}", tensor=repr(tensor.name), error=error), None
-                )
+                self._find(Text("tensor {tensor}: {error}", tensor=repr(tensor.name), error=error))
                 continue
             facts = TensorFacts(dtype, tuple(tensor.shape))
             if facts not in known and any(dim is not None and dim < 0 for dim in tensor.shape):
-                self._find(
-                    Text(
-                        "tensor {tensor} has shape {shape}",
-                        tensor=repr(tensor.name),
-                        shape=tensor.shape,
-                    ),
-                    None,
-                )
+                text = Text("tensor {tensor} has shape {shape}")
+                self._find(text.with_values(tensor=repr(tensor.name), shape=tensor.shape))
                 continue
             self._tensors.append(known.setdefault(facts, facts))
         self._sink.raise_errors()
@@ -172,9 +164,7 @@ class _Loader:
         outputs = self._ports("output", self._description.outputs)
         for name, tensor in outputs.items():
             if tensor not in self._defined:
-                self._find(
-                    Text("nothing computes the tensor of output {name}", name=repr(name)), None
-                )
+                self._find(Text("nothing computes the tensor of output {name}", name=repr(name)))
         return outputs
 
     def _ports(self, kind: str, ports: Sequence[OmPort]) -> dict[str, int]:
@@ -188,13 +178,10 @@ class _Loader:
                         port=repr(port.name),
                         tensor=port.tensor,
                         count=len(self._tensors),
-                    ),
-                    None,
+                    )
                 )
             elif port.name in by_name:
-                self._find(
-                    Text("two {kind}s are called {port}", kind=kind, port=repr(port.name)), None
-                )
+                self._find(Text("two {kind}s are called {port}", kind=kind, port=repr(port.name)))
             else:
                 by_name[port.name] = port.tensor
         return by_name

@@ -1,7 +1,7 @@
 """Convolutions of NCHW data: windows unrolled into columns, then one matrix product a group.
 
 int8 data and filters are unrolled and multiplied in float32 by sums that lose nothing, see
-`integer_products`; the bias is added to the int32 result and wraps around with it.
+`cube_types`; the bias is added to the int32 result and wraps around with it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,18 +22,16 @@ from atc_py.device.sim.kernel import (
     split_among_workers,
 )
 from atc_py.device.sim.numerics.cube_types import (
-    check_channels,
-    convolution_operands,
-    filter_window,
-)
-from atc_py.device.sim.numerics.hf32 import with_hf32
-from atc_py.device.sim.numerics.integer_products import (
     DIFFERENCE,
     INT8,
+    check_channels,
+    convolution_operands,
     exact_matmul,
     exact_terms,
+    filter_window,
     widened,
     widened_weights,
+    with_hf32,
 )
 from atc_py.device.sim.primitives.channelwise import channelwise, is_worthwhile
 from atc_py.device.sim.primitives.window import Window, padding, taps_of, unrolling
@@ -62,9 +60,13 @@ _SHORT = 24
 """Elements in a row below which copying int8 to float32 takes much longer than within float32."""
 
 
-def _convolution_types(node: NodeView, groups: int) -> tuple[TensorFacts, ...]:
+def _groups(node: NodeView) -> int:
+    return node.x.shape[1] if node.op == "DepthwiseConv2D" else node.integer("groups")
+
+
+def _convolution_types(node: NodeView) -> tuple[TensorFacts, ...]:
     x, weights, dtype = convolution_operands(node)
-    batch, channels, height, width = x.shape
+    groups, (batch, channels, height, width) = _groups(node), x.shape
     filters, depth = weights.shape[:2]
     if groups < 1 or channels != groups * depth or filters % groups:
         text = Text("{channels} channels, {groups} groups and filter {weights} do not fit")
@@ -74,35 +76,22 @@ def _convolution_types(node: NodeView, groups: int) -> tuple[TensorFacts, ...]:
     return (TensorFacts(dtype, (batch, filters, *windows)),)
 
 
-def _conv2d_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    return _convolution_types(node, node.integer("groups"))
-
-
-def _depthwise_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    convolution_operands(node)
-    return _convolution_types(node, node.x.shape[1])
-
-
-@bound_kernel("Conv2D", _conv2d_types, finishes=True)
+@bound_kernel("Conv2D", _convolution_types, finishes=True)
+@bound_kernel("DepthwiseConv2D", _convolution_types, finishes=True)
 def conv2d(call: Call) -> Launch:
     """Compute y[n, o] = bias[o] + sum over c, i, j of w[o, c, i, j] * x[n, c] at tap (i, j).
 
     w is the filter, less offset_w[o] where that is given: what AMCT calls the value of a quantized
     weight, though its own are symmetric and CANN reserves the operand. Where a tap falls on the
     padding x is `offset_x`, the quantized zero; the bias makes up for that zero elsewhere.
+    DepthwiseConv2D has as many groups as channels; output o reads channel o // (O / C).
     """
-    return with_hf32(call, partial(_images, groups=call.node.integer("groups")))
+    return with_hf32(call, _images)
 
 
-@bound_kernel("DepthwiseConv2D", _depthwise_types, finishes=True)
-def depthwise_conv2d(call: Call) -> Launch:
-    """Convolve in as many groups as channels; output o reads channel o // (O / C)."""
-    return with_hf32(call, partial(_images, groups=call.node.x.shape[1]))
-
-
-def _images(call: Call, groups: int) -> Launch:
+def _images(call: Call) -> Launch:
     """A launch that convolves image by image; int8 is widened anew every time."""
-    images = [partial(_image, call, groups, at) for at in range(len(call.x))]
+    images = [partial(_image, call, _groups(call.node), at) for at in range(len(call.x))]
     if call.x.dtype == np.int8:
         return lambda: [image()() for image in images]
     return sequence([image() for image in images])

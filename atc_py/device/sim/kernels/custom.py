@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.kernels.matmul import batch_matmul
+from atc_py.device.sim.kernels.matmul import matmul
 from atc_py.device.sim.typing_rules import (
     broadcast,
     broadcast_dims,
@@ -55,7 +55,7 @@ def _batch_matmul_types(node: NodeView) -> tuple[TensorFacts, ...]:
 @kernel("BatchMatMul", _batch_matmul_types)
 def batch_matmul_of_any_dtype(call: Call) -> None:
     """Compute the same as BatchMatMulV2; integers wrap around."""
-    batch_matmul(call)()
+    matmul(call)()
 
 
 # Windows ----------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 Of a convolution the slices that a window reaches are unrolled into columns, and one matrix product
 a group sums them up. Of a transposed one each slice that falls on a slice of the result is spread
-in turn. int8 is multiplied in float32 by sums that lose nothing, see `integer_products`.
+in turn. int8 is multiplied in float32 by sums that lose nothing, see `cube_types`.
 """
 
 from collections.abc import Callable
@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
 from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.numerics.cube_types import check_channels, convolution_operands
-from atc_py.device.sim.numerics.hf32 import with_hf32
-from atc_py.device.sim.numerics.integer_products import (
+from atc_py.device.sim.numerics.cube_types import (
     DIFFERENCE,
     INT8,
+    check_channels,
+    convolution_operands,
     exact_matmul,
     exact_terms,
     widened_weights,
+    with_hf32,
 )
 from atc_py.device.sim.primitives.window import Axis, Window, taps_of
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts

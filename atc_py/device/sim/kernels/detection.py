@@ -6,8 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.primitives.regions import Cells, Regions, pool_regions
-from atc_py.device.sim.primitives.suppression import Boxes, best_first, keep_best
+from atc_py.device.sim.primitives.regions import (
+    Boxes,
+    Cells,
+    Regions,
+    best_first,
+    keep_best,
+    pool_regions,
+)
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank, require_shapes
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType

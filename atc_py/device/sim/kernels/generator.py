@@ -38,15 +38,16 @@ def _drawn_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 @kernel("RandomStandardNormal", _drawn_types)
-def random_standard_normal(call: Call) -> None:
-    """Draw numbers of the normal distribution with mean 0 and deviation 1."""
-    _generator(call.node).standard_normal(dtype=call.out.dtype, out=call.out)
-
-
 @kernel("RandomUniform", _drawn_types)
-def random_uniform(call: Call) -> None:
-    """Draw multiples of 2^-24 (float32) or 2^-53 (float64) from 0 to below 1, all as likely."""
-    _generator(call.node).random(dtype=call.out.dtype, out=call.out)
+def random_numbers(call: Call) -> None:
+    """Draw numbers of the normal distribution with mean 0 and deviation 1, or even ones.
+
+    The latter are multiples of 2^-24 (float32) or 2^-53 (float64) from 0 to below 1, all as likely.
+    """
+    generator = _generator(call.node)
+    is_normal = call.node.op == "RandomStandardNormal"
+    draw = generator.standard_normal if is_normal else generator.random
+    draw(dtype=call.out.dtype, out=call.out)
 
 
 def _multinomial_types(node: NodeView) -> tuple[TensorFacts, ...]:

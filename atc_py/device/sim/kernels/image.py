@@ -148,13 +148,9 @@ def _resize_types(node: NodeView) -> tuple[TensorFacts, ...]:
         ("nearest_mode", [*_NEAREST]),
     ):
         if node.text(name) not in known:
+            text = Text("{name} must be {known}, found {node}")
             raise NodeError(
-                Text(
-                    "{name} must be {known}, found {node}",
-                    name=name,
-                    known=", ".join(known),
-                    node=repr(node.text(name)),
-                )
+                text.with_values(name=name, known=", ".join(known), node=repr(node.text(name)))
             )
     scales, sizes = node.input(2), node.input(3)
     if (scales is None) is (sizes is None):

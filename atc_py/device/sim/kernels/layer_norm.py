@@ -121,15 +121,6 @@ def _instance_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (node.x,)
 
 
-@kernel("InstanceNorm", _instance_norm_types, in_place=True)
-def instance_norm(call: Call) -> None:
-    """Compute `y = (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * gamma + beta` by channel.
-
-    A mean is that of one channel of one image.
-    """
-    _normalize_groups(call, call.x.shape[1], call.node.number("epsilon"))
-
-
 def _group_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
     types, groups = _instance_norm_types(node), node.integer("num_groups")
     if groups < 1 or node.x.shape[1] % groups:
@@ -139,16 +130,16 @@ def _group_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 @kernel("GroupNorm", _group_norm_types, in_place=True)
-def group_norm(call: Call) -> None:
-    """Compute `y = (x - mean) / sqrt(mean((x - mean)^2) + eps) * gamma + beta` by channel.
+@kernel("InstanceNorm", _instance_norm_types, in_place=True)
+def instance_norm(call: Call) -> None:
+    """Compute `y = (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * gamma + beta` by channel.
 
-    A mean is that of one group of channels of one image.
+    A mean is that of one channel, or one group of channels, of one image.
     """
-    _normalize_groups(call, call.node.integer("num_groups"), call.node.number("eps"))
-
-
-def _normalize_groups(call: Call, groups: int, epsilon: float) -> None:
-    """Normalize groups of channels of one image each; gamma and beta are of channels."""
+    if call.node.op == "GroupNorm":
+        groups, epsilon = call.node.integer("num_groups"), call.node.number("eps")
+    else:
+        groups, epsilon = call.x.shape[1], call.node.number("epsilon")
     if not call.x.size:
         return
     images, channels = call.x.shape[:_CHANNEL_AXES]

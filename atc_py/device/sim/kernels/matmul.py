@@ -1,6 +1,6 @@
 """Matrix products, alone and stacked, and determinants.
 
-int8 matrices are multiplied in float32 by sums that lose nothing, see `integer_products`; the bias
+int8 matrices are multiplied in float32 by sums that lose nothing, see `cube_types`; the bias
 is added to the int32 result and wraps around with it.
 """
 
@@ -19,16 +19,17 @@ from atc_py.device.sim.kernel import (
     sequence,
     split_among_workers,
 )
-from atc_py.device.sim.numerics.cube_types import check_channels, result_dtype
-from atc_py.device.sim.numerics.hf32 import with_hf32
-from atc_py.device.sim.numerics.integer_products import (
+from atc_py.device.sim.numerics.cube_types import (
     DIFFERENCE,
     INT8,
+    check_channels,
     exact_matmul,
     exact_terms,
     proven_terms,
+    result_dtype,
     widened,
     widened_weights,
+    with_hf32,
 )
 from atc_py.device.sim.primitives.blocks import with_row
 from atc_py.device.sim.typing_rules import broadcast_dims, require_float, require_rank
@@ -49,43 +50,42 @@ _ROW_PRODUCTS = PRODUCTS_AT_ONCE // 4
 """PRODUCTS_AT_ONCE for one row by a matrix, which waits for memory alone."""
 
 
-def _product(node: NodeView, turn: str) -> TensorFacts:
+def _turns(node: NodeView) -> list[bool]:
+    """Flags of the matrices, which may be transposed first."""
+    name = "adj" if node.op.startswith("Batch") else "transpose"
+    return [node.flag(f"{name}_x{number}") for number in (1, 2)]
+
+
+def _product_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """[..., m, n] from [..., m, k] by [..., k, n], after the transpositions asked for."""
     left, right = node.x, node.required(1)
-    dtype = result_dtype(node)
+    if node.op == "MatMulV2":
+        require_rank(left, _MATRIX, "x1")
+        require_rank(right, _MATRIX, "x2")
+    dtype, turns = result_dtype(node), _turns(node)
     if min(left.rank, right.rank) < _MATRIX:
         text = Text("matrices are needed, found {found} and {other}")
         raise NodeError(text.with_values(found=left, other=right))
-    rows, inner = left.shape[:-3:-1] if node.flag(f"{turn}_x1") else left.shape[-2:]
-    other_inner, columns = right.shape[:-3:-1] if node.flag(f"{turn}_x2") else right.shape[-2:]
+    rows, inner = left.shape[:-3:-1] if turns[0] else left.shape[-2:]
+    other_inner, columns = right.shape[:-3:-1] if turns[1] else right.shape[-2:]
     if inner != other_inner:
         text = Text("inner dims must be equal, found {found} and {other}")
         raise NodeError(text.with_values(found=inner, other=other_inner))
     check_channels(node, columns)
     stack = broadcast_dims(left.shape[:-2], right.shape[:-2])
-    return TensorFacts(dtype, (*stack, rows, columns))
+    return (TensorFacts(dtype, (*stack, rows, columns)),)
 
 
-def _matmul_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    require_rank(node.x, _MATRIX, "x1")
-    require_rank(node.required(1), _MATRIX, "x2")
-    return (_product(node, "transpose"),)
-
-
-def _batch_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    return (_product(node, "adj"),)
-
-
-def _bound(call: Call, turn: str) -> Launch:
+def _bound(call: Call) -> Launch:
     """A launch that multiplies and chooses each time how, by the data of int8."""
     if call.x.dtype == np.int8:
-        return lambda: _products(call, *_operands(call, turn))()  # noqa: PLW0108  (anew)
+        return lambda: _products(call, *_operands(call))()  # noqa: PLW0108  (anew)
     if np.may_share_memory(call.x, call.input(1)):
-        return _by_itself(call, turn)
-    return _products(call, *_operands(call, turn))
+        return _by_itself(call)
+    return _products(call, *_operands(call))
 
 
-def _by_itself(call: Call, turn: str) -> Launch:
+def _by_itself(call: Call) -> Launch:
     """A launch that multiplies a matrix by itself, one of the two turned or none.
 
     numpy takes another routine of BLAS, syrk, where a matrix and its transpose are one memory. That
@@ -94,24 +94,20 @@ def _by_itself(call: Call, turn: str) -> Launch:
     right = call.input(1)
     apart = call.workspace.take("apart", right.shape, right.dtype)
     other = replace(call, inputs=(call.x, apart, *call.inputs[2:]))
-    return sequence([partial(np.copyto, apart, right), _products(other, *_operands(other, turn))])
+    return sequence([partial(np.copyto, apart, right), _products(other, *_operands(other))])
 
 
-@bound_kernel("MatMulV2", _matmul_types, finishes=True, keeps_shape=True)
+@bound_kernel("BatchMatMulV2", _product_types, finishes=True, keeps_shape=True)
+@bound_kernel("MatMulV2", _product_types, finishes=True, keeps_shape=True)
 def matmul(call: Call) -> Launch:
     """Compute `y = x1 @ (x2 - offset_w) + bias`; either matrix may be transposed first.
 
     offset_w, for int8, has an element per column: what AMCT calls the value of a quantized weight,
     though its own are symmetric and CANN reserves the operand. `offset_x` changes nothing: it is
-    the zero that would be padded with, and the bias already makes up for it.
+    the zero that would be padded with, and the bias already makes up for it. BatchMatMulV2 does so
+    for every pair of matrices of two stacks that are broadcast.
     """
-    return with_hf32(call, partial(_bound, turn="transpose"))
-
-
-@bound_kernel("BatchMatMulV2", _batch_types, finishes=True, keeps_shape=True)
-def batch_matmul(call: Call) -> Launch:
-    """Compute MatMulV2 for every pair of matrices of two stacks that are broadcast."""
-    return with_hf32(call, partial(_bound, turn="adj"))
+    return with_hf32(call, _bound)
 
 
 def _products(call: Call, left: NDArray[Any], right: NDArray[Any], terms: int) -> Launch:
@@ -163,11 +159,10 @@ def _part(
     return sequence(launches)
 
 
-def _operands(call: Call, turn: str) -> tuple[NDArray[Any], NDArray[Any], int]:
+def _operands(call: Call) -> tuple[NDArray[Any], NDArray[Any], int]:
     """The matrices as multiplied, and how many int8 products add up exactly, else 0."""
     left, right, offset = call.x, call.input(1), call.optional(3)
-    turns = [call.node.flag(f"{turn}_x{number}") for number in (1, 2)]
-    terms = 0
+    turns, terms = _turns(call.node), 0
     if left.dtype == np.int8:
         terms = exact_terms(INT8, INT8 if offset is None else DIFFERENCE)
         if offset is not None and turns[1]:

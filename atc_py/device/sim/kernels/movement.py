@@ -48,11 +48,6 @@ def _reshape_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.x.dtype, tuple(wanted)),)
 
 
-@kernel("Reshape", _reshape_types, rounding=Rounding.ON_GRID, alias=True)
-def reshape(call: Call) -> None:
-    """Copy the same elements in the same order under another shape."""
-
-
 def _flatten_types(node: NodeView) -> tuple[TensorFacts, ...]:
     axis, rank = node.integer("axis"), node.x.rank
     if not -rank <= axis <= rank:
@@ -63,11 +58,6 @@ def _flatten_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.x.dtype, (math.prod(shape[:axis]), math.prod(shape[axis:]))),)
 
 
-@kernel("Flatten", _flatten_types, rounding=Rounding.ON_GRID, alias=True)
-def flatten(call: Call) -> None:
-    """Make a matrix whose rows run over the axes before `axis`."""
-
-
 def _unsqueeze_types(node: NodeView) -> tuple[TensorFacts, ...]:
     given = node.integers("axes")
     rank = node.x.rank + len(given)
@@ -75,11 +65,6 @@ def _unsqueeze_types(node: NodeView) -> tuple[TensorFacts, ...]:
     dims = iter(node.x.shape)
     shape = tuple(1 if axis in axes else next(dims) for axis in range(rank))
     return (TensorFacts(node.x.dtype, shape),)
-
-
-@kernel("Unsqueeze", _unsqueeze_types, rounding=Rounding.ON_GRID, alias=True)
-def unsqueeze(call: Call) -> None:
-    """Insert axes of size 1."""
 
 
 def _concat_types(node: NodeView) -> tuple[TensorFacts, ...]:
@@ -286,9 +271,12 @@ def _squeeze_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.x.dtype, kept),)
 
 
+@kernel("Flatten", _flatten_types, rounding=Rounding.ON_GRID, alias=True)
+@kernel("Reshape", _reshape_types, rounding=Rounding.ON_GRID, alias=True)
 @kernel("Squeeze", _squeeze_types, rounding=Rounding.ON_GRID, alias=True)
-def squeeze(call: Call) -> None:
-    """Remove axes of size 1."""
+@kernel("Unsqueeze", _unsqueeze_types, rounding=Rounding.ON_GRID, alias=True)
+def view(call: Call) -> None:
+    """Show the same elements in the same order under other dims."""
 
 
 def _tile_types(node: NodeView) -> tuple[TensorFacts, ...]:

@@ -147,15 +147,17 @@ def reduce_prod(call: Call) -> None:
 
 
 @kernel("ReduceMaxD", _reduced, rounding=Rounding.ON_GRID)
-def reduce_max(call: Call) -> None:
-    """Find the largest x over the axes; NaN if there is one, the dtype's least value of none."""
-    _fold(call, np.maximum, call.x, initial=_bounds(call.x)[0])
-
-
 @kernel("ReduceMinD", _reduced, rounding=Rounding.ON_GRID)
-def reduce_min(call: Call) -> None:
-    """Find the least x over the axes; NaN if there is one, the dtype's largest value of none."""
-    _fold(call, np.minimum, call.x, initial=_bounds(call.x)[1])
+def reduce_to_extreme(call: Call) -> None:
+    """Find the largest or least x over the axes; NaN if there is one.
+
+    Of none it is the other end of the dtype.
+    """
+    least, largest = _bounds(call.x)
+    if call.node.op == "ReduceMaxD":
+        _fold(call, np.maximum, call.x, initial=least)
+    else:
+        _fold(call, np.minimum, call.x, initial=largest)
 
 
 def _bounds(x: NDArray[Any]) -> tuple[Any, Any]:
@@ -265,17 +267,12 @@ def _position_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 @kernel("ArgMaxD", _position_types, rounding=Rounding.ON_GRID)
-def arg_max(call: Call) -> None:
-    """Find the first of the largest elements; NaN counts as larger than all."""
-    call.require_scratch(call.x.nbytes + 2 * call.out.nbytes)
-    np.copyto(call.out, call.x.argmax(call.node.integer("dimension")), casting="unsafe")
-
-
 @kernel("ArgMinD", _position_types, rounding=Rounding.ON_GRID)
-def arg_min(call: Call) -> None:
-    """Find the first of the smallest elements; NaN counts as smaller than all."""
+def position_of_extreme(call: Call) -> None:
+    """Find the first of the largest or smallest elements, as which NaN counts."""
     call.require_scratch(call.x.nbytes + 2 * call.out.nbytes)
-    np.copyto(call.out, call.x.argmin(call.node.integer("dimension")), casting="unsafe")
+    find = call.x.argmax if call.node.op == "ArgMaxD" else call.x.argmin
+    np.copyto(call.out, find(call.node.integer("dimension")), casting="unsafe")
 
 
 def _cumsum_types(node: NodeView) -> tuple[TensorFacts, ...]:
@@ -293,23 +290,17 @@ def _running_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 @kernel("CumsumD", _cumsum_types)
-def cumsum(call: Call) -> None:
-    """Compute Cumsum along the axis of the attribute."""
-    _accumulate(call, call.node.integer("axis"))
-
-
 @kernel("Cumsum", _running_types)
 def running_sum(call: Call) -> None:
     """Compute `y[i]` = sum of x[j] for j <= i; integers wrap around.
 
-    `exclusive` leaves x[i] itself out, `reverse` sums from the back.
+    `exclusive` leaves x[i] itself out, `reverse` sums from the back. The axis is an attribute, or
+    the second input.
     """
-    (axis,) = axes_of((int(call.input(1).reshape(-1)[0]),), call.x.ndim)
-    _accumulate(call, axis)
-
-
-def _accumulate(call: Call, axis: int) -> None:
-    """Sum along `axis` of views whose first axis that is."""
+    if call.node.op == "CumsumD":
+        axis = call.node.integer("axis")
+    else:
+        (axis,) = axes_of((int(call.input(1).reshape(-1)[0]),), call.x.ndim)
     x, out = np.moveaxis(call.x, axis, 0), np.moveaxis(call.out, axis, 0)
     if call.node.flag("reverse"):
         x, out = x[::-1], out[::-1]

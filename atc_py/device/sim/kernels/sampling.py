@@ -61,13 +61,9 @@ def _grid_types(node: NodeView) -> tuple[TensorFacts, ...]:
     require_rank(grid, 4, "grid")
     for name, known in _CHOICES.items():
         if node.text(name) not in known:
+            text = Text("{name} must be {known}, found {node}")
             raise NodeError(
-                Text(
-                    "{name} must be {known}, found {node}",
-                    name=name,
-                    known=", ".join(known),
-                    node=repr(node.text(name)),
-                )
+                text.with_values(name=name, known=", ".join(known), node=repr(node.text(name)))
             )
     if grid.shape[0] != x.shape[0] or grid.shape[3] != 2:  # noqa: PLR2004  (x and y)
         text = Text("grid must have {n} images of x and y, found {found}")

@@ -1,6 +1,6 @@
 """Transposed convolutions of NCHW data: each element spreads a filter, and what meets is summed.
 
-int8 data and filters are multiplied in float32 by sums that lose nothing, see `integer_products`;
+int8 data and filters are multiplied in float32 by sums that lose nothing, see `cube_types`;
 what meets in one place and the bias are added as int32 and wrap around.
 """
 
@@ -15,18 +15,16 @@ from numpy.typing import NDArray
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE, ROWS_TOGETHER, rows_of
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.numerics.cube_types import (
-    check_channels,
-    convolution_operands,
-    filter_window,
-)
-from atc_py.device.sim.numerics.hf32 import with_hf32
-from atc_py.device.sim.numerics.integer_products import (
     DIFFERENCE,
     INT8,
+    check_channels,
+    convolution_operands,
     exact_matmul,
     exact_terms,
+    filter_window,
     widened,
     widened_weights,
+    with_hf32,
 )
 from atc_py.device.sim.primitives.window import Axis
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts

@@ -55,12 +55,9 @@ class ExactModel:
         layouts = Layouts(self._program.tensors, self.description)
         nbytes = layouts.total(self.description.memory)
         if nbytes > self._room.limit:
+            text = Text("the tensors in their storage formats take {size}, the limit is {size_2}")
             raise DEVICE_MEMORY.error(
-                Text(
-                    "the tensors in their storage formats take {size}, the limit is {size_2}",
-                    size=format_size(nbytes),
-                    size_2=format_size(self._room.limit),
-                ),
+                text.with_values(size=format_size(nbytes), size_2=format_size(self._room.limit)),
                 help=Text("{raise_it}; or run without --storage exact", raise_it=RAISE_IT),
             )
         self._memory = DeviceMemory(self._program, self.description, layouts)

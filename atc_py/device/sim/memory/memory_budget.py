@@ -140,6 +140,7 @@ class MemoryBudget:
         there = sum(array.nbytes for array in held if array is not None and array.base is None)
         wanted = sum(map(_carrier_bytes, results))
         if self.planned + there + wanted > self.limit:
+            text = Text("{raise_it}; the dims follow from the data that the model was given")
             raise DEVICE_MEMORY.error(
                 Text(
                     "results of {op} would take {size} beside the {size_2} that are taken, "
@@ -150,10 +151,7 @@ class MemoryBudget:
                     size_3=format_size(self.limit),
                 ),
                 place=step.place,
-                help=Text(
-                    "{raise_it}; the dims follow from the data that the model was given",
-                    raise_it=RAISE_IT,
-                ),
+                help=text.with_values(raise_it=RAISE_IT),
             )
 
 

@@ -46,8 +46,8 @@ _FUNCTIONS: dict[str, Callable[..., object]] = {
 """Functions of formulas that numpy has not by their name."""
 
 
-def by_formula(call: Call, formula: Formula | None = None) -> Launch:
-    """A launch of a formula of the first input, the operator's where left out, on flat blocks.
+def by_formula(call: Call, formula: Formula | None) -> Launch:
+    """A launch of a formula of the first input, the operator's where None, on flat blocks.
 
     The output has as many elements, and may be the input's memory.
     """

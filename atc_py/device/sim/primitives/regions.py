@@ -1,4 +1,4 @@
-"""Bilinear samples in regions of feature maps: what RoiAlign is made of.
+"""Regions of feature maps, sampled as RoiAlign does it, and boxes without those that overlap better ones.
 
 A region is cut into a grid of cells and each cell into samples; a sample is the weighted sum of
 the four pixels around it. Rows and columns are worked out apart, so that a region with p x q cells
@@ -65,18 +65,16 @@ def pool_regions(features: Array, regions: Regions, cells: Cells, out: Array, ca
         if 0 in samples or 0 in features.shape:
             out[alike] = 0
             continue
-        nbytes = _region_bytes(cells, samples, channels * pixels.itemsize)
+        # positions of each side of a region, then two sets of its pixels
+        sides = [count * each for count, each in zip(cells.counts, samples, strict=True)]
+        nbytes = sum(sides) * _POSITION_BYTES
+        nbytes += math.prod(sides) * (2 * channels * pixels.itemsize + 2)
         text = Text("{size} samples for each cell", size=f"{samples[0]} x {samples[1]}")
         call.workspace.require(nbytes, text)
         taken = max(1, _AT_ONCE // (channels * math.prod(samples) * math.prod(cells.counts)))
         work = partial(_pool_alike, pixels, regions, cells, samples, out)
         blocks = [alike[start : start + taken] for start in range(0, len(alike), taken)]
         call.workers.split(len(blocks), partial(_each, work, blocks))
-
-
-def _region_bytes(cells: Cells, samples: tuple[int, int], pixel_bytes: int) -> int:
-    sides = [count * each for count, each in zip(cells.counts, samples, strict=True)]
-    return sum(sides) * _POSITION_BYTES + math.prod(sides) * (2 * pixel_bytes + 2)
 
 
 def _each(work: Callable[[Array], None], blocks: list[Array], start: int, stop: int) -> None:
@@ -167,3 +165,48 @@ def _pooled(corners: Iterator[Array], cells: Cells, samples: tuple[int, int]) ->
     else:
         pooled = split.max(axis=(2, 4))
     return pooled
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """Boxes by their corners."""
+
+    low: Array  # the smaller y and x [boxes, 2]
+    high: Array  # the larger y and x [boxes, 2]
+    area: Array  # [boxes]
+
+    @staticmethod
+    def between(low: Array, high: Array) -> Boxes:
+        sides = high - low
+        return Boxes(low, high, sides[:, 0] * sides[:, 1])
+
+    def overlapped(self, best: int, others: Array, threshold: float) -> Array:
+        """Mask of `others` that share more than `threshold` of their union with box `best`."""
+        low = np.maximum(self.low[best], self.low[others])
+        sides = np.minimum(self.high[best], self.high[others]) - low
+        shared = sides[:, 0] * sides[:, 1]
+        areas = self.area[others]
+        union = self.area[best] + areas - shared
+        sound = (sides > 0).all(axis=1) & (areas > 0) & (self.area[best] > 0) & (union > 0)
+        above: Array = sound & (shared / np.where(union > 0, union, 1) > threshold)
+        return above
+
+
+def best_first(scores: Array, least: float | None) -> Array:
+    """Positions of scores above `least`, the largest first, equal ones in their order."""
+    chosen = np.arange(len(scores)) if least is None else np.flatnonzero(scores > least)
+    order: Array = chosen[np.argsort(-scores[chosen], kind="stable")]
+    return order
+
+
+def keep_best(boxes: Boxes, order: Array, threshold: float, most: int) -> list[int]:
+    """At most `most` boxes of `order` that overlap no better kept one beyond `threshold`.
+
+    A turn takes the best box that is left and drops, all at once, those that it overlaps.
+    """
+    kept: list[int] = []
+    while len(order) and len(kept) < most:
+        best, order = int(order[0]), order[1:]
+        kept.append(best)
+        order = order[~boxes.overlapped(best, order, threshold)]
+    return kept
