@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from atc_py.cost.operation import Tensor
 from atc_py.cost.work import TRANSPOSED
+from atc_py.system.structs import replace
 from atc_py.target import TargetOp
 from atc_py.tensor.dtypes import DType, Format, UnknownDTypeError
 from atc_py.tensor.shapes import Shape, broadcast_shapes, element_count, format_shape
@@ -137,13 +138,9 @@ def _solve_filter(
         raise MeaninglessError(Text("its dims are not those of a convolution"))
     solved = found[1] = _filter(row, stored, data, made[0])
     if row.name not in TRANSPOSED:
-        made[0] = _with_channels(made[0], solved.shape[0])
-
-
-def _with_channels(out: Tensor, most: int) -> Tensor:
-    """The result of a convolution without the padding of its blocks that no filter computes."""
-    batch, channels, *picture = out.shape
-    return Tensor((batch, min(channels, most), *picture), out.dtype, out.stored)
+        # Padding of the result's blocks is no filter's.
+        batch, channels, *picture = made[0].shape
+        made[0] = replace(made[0], shape=(batch, min(channels, solved.shape[0]), *picture))
 
 
 def _logical(stored: StoredTensor, *, turned: bool) -> Tensor:

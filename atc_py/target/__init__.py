@@ -2,7 +2,14 @@
 
 from atc_py.target.kernels import Kernels
 from atc_py.target.layouts import Layout
-from atc_py.target.operator_table import JOINED_IN_PLACE, VIEWS, find_operator, is_view, operators
+from atc_py.target.operator_table import (
+    JOINED_IN_PLACE,
+    VIEWS,
+    find_operator,
+    is_view,
+    operators,
+    unit_of,
+)
 from atc_py.target.row import Attribute, Column, Limit, Operand, TargetOp, Unit, Values
 from atc_py.target.soc import Isa, Resource, Soc, SocFamily
 from atc_py.target.socs import find_soc, is_former_name, socs
@@ -29,4 +36,5 @@ __all__ = [
     "is_view",
     "operators",
     "socs",
+    "unit_of",
 ]

@@ -1,6 +1,5 @@
 """Transposes that follow one another become one, a Reshape, or nothing."""
 
-from atc_py.ir import Value
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.target.stored_nodes import numbers_of
 
@@ -23,16 +22,12 @@ class MergeTransposesPass(RewritePass):
         if source is None:
             raise MissError("a Transpose must have an operand", last)
         match.require_known_dims(last.output, source)
+        longer = [axis for axis in perm if source.type.dims[axis] != 1]
         if perm == tuple(range(len(perm))) and not last.output.is_output:
             match.pass_through(source)
-        elif _moves_nothing(source, perm):
+        elif longer == sorted(longer):
             match.redirect("Reshape", [source, match.dims()], {})
         elif depth:
             match.redirect("TransposeD", [source], {"perm": perm})
         else:
             raise MissError("axes longer than 1 change places: {perm}", last, perm=list(perm))
-
-
-def _moves_nothing(source: Value, perm: tuple[int, ...]) -> bool:
-    longer = [axis for axis in perm if source.type.dims[axis] != 1]
-    return longer == sorted(longer)

@@ -31,18 +31,14 @@ class SoftmaxOfRowsPass(RewritePass):
         lengths = prod(x.type.shape[axes[0] :])
         match.require(axes[-1] == rank - 1 and rows * lengths, "there must be rows to normalize")
         match.require_one_precision()
-        flat = _shaped(match, x, (rows, lengths))
+        views = [(f"{x.name}.rows", TensorType(x.type.dtype, (rows, lengths)))]
+        shape = _dims(match, (rows, lengths))
+        flat = match.graph.add_node("Reshape", [x, shape], views, {}, node.origins)
         matrix = TensorType(result.type.dtype, (rows, lengths))
         attributes = {**node.attributes, "axes": (1,)}
         outputs = [(f"{result.name}.rows", matrix)]
-        made = match.graph.add_node("SoftmaxV2", [flat], outputs, attributes, node.origins)
+        made = match.graph.add_node("SoftmaxV2", [flat.output], outputs, attributes, node.origins)
         match.redirect("Reshape", [made.output, _dims(match, result.type.shape)], {})
-
-
-def _shaped(match: Match, value: Value, shape: Shape) -> Value:
-    outputs = [(f"{value.name}.rows", TensorType(value.type.dtype, shape))]
-    inputs = [value, _dims(match, shape)]
-    return match.graph.add_node("Reshape", inputs, outputs, {}, match.anchor.origins).output
 
 
 def _dims(match: Match, shape: Shape) -> Value:

@@ -26,7 +26,7 @@ class JoinInPlacePass(Pass):
 
     def run(self, graph: Graph, context: PassContext) -> int:
         found = [node for node in graph.nodes if node.op == "ConcatD"]
-        if not found or _is_open(graph):
+        if not found or any(value.type.is_open for value in graph.values()):
             return 0
         taken: set[Node] = set()
         joined = 0
@@ -39,10 +39,6 @@ class JoinInPlacePass(Pass):
             joined += 1
         context.fusions.of(self.row.name).applied(joined)
         return joined
-
-
-def _is_open(graph: Graph) -> bool:
-    return any(value.type.is_open for value in graph.values())
 
 
 def _is_one_image(node: Node) -> bool:

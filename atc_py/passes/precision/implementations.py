@@ -178,12 +178,10 @@ def assign_implementations(graph: Graph, context: PassContext) -> None:
         if _has_several(node, row):
             _implement(node, mode if reason is None else None, context)
     for (op, named, (code, why)), nodes in idle.items():
-        _report(
-            context,
-            nodes,
-            code,
-            Text("{named} changes nothing for {op}: {why}", named=named, op=op, why=why),
-        )
+        message = Text("{named} changes nothing for {op}: {why}", named=named, op=op, why=why)
+        if len(nodes) > 1:
+            message += SEMICOLON + Text("{n} nodes", n=len(nodes))
+        context.sink.add(code.diagnostic(message, place=context.place(nodes[0])))
 
 
 def _implement(node: Node, mode: str | None, context: PassContext) -> None:
@@ -243,9 +241,3 @@ def _other_dtype(node: Node) -> Text:
     engine = node.engine.value if node.engine else Text("no engine")
     text = Text("there are two for float16 on the AI Core, and it computes {dtype} on {engine}")
     return text.with_values(dtype=dtype.value, engine=engine)
-
-
-def _report(context: PassContext, nodes: list[Node], code: Code, message: Text) -> None:
-    count = SEMICOLON + Text("{n} nodes", n=len(nodes)) if len(nodes) > 1 else ""
-    place = context.place(nodes[0])
-    context.sink.add(code.diagnostic(message + count, place=place))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from atc_py.ir import Graph, Node, Value
 from atc_py.passes.quant.constants import constant_words
-from atc_py.target import Unit, find_operator
+from atc_py.target import Unit, unit_of
 from atc_py.target.stored_nodes import numbers_of
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import decode_hardware
@@ -85,8 +85,7 @@ def _of_results(node: Node, known: Mapping[Value, Zeros], *, cuts: bool) -> Zero
         if words is None:
             return UNKNOWN
         return frozenset(decode_hardware(words).offset.reshape(-1).tolist())
-    row = find_operator(node.op)
-    if row is None or (row.unit not in {Unit.MOVE, Unit.LOCAL} and node.op != _CHOOSES):
+    if unit_of(node.op) not in {Unit.MOVE, Unit.LOCAL} and node.op != _CHOOSES:
         return UNKNOWN
     moved = (value for value in node.present_inputs if value.type.dtype is DType.INT8)
     computed = [value for value in moved if value.const is None]
