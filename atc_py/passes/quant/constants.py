@@ -53,10 +53,10 @@ def constant_factors(dequant: Node) -> npt.NDArray[np.float32] | None:
     return factors * factors if dequant.attributes.get("sqrt_mode", False) else factors
 
 
-def whole_scale(quant: Node) -> np.float32:
+def whole_scale(quant: Node) -> float:
     """The factor of an AscendQuant, its root squared."""
-    scale = np.float32(quant.attributes["scale"])  # type: ignore[arg-type]  # verified: a float
-    return np.float32(scale * scale) if quant.attributes.get("sqrt_mode", False) else scale
+    scale: float = np.float32(quant.attributes["scale"])  # type: ignore[arg-type]  # a float
+    return scale * scale if quant.attributes.get("sqrt_mode", False) else scale
 
 
 def constant_codes(value: Value | None) -> npt.NDArray[Any] | None:
