@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.ir import ConstData, DeferredConst, RowwiseConst, Value
+from atc_py.ir import ConstData, DeferredConst, Value
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
-from atc_py.passes.fusion.weights import CONVOLUTIONS, channels_axis
+from atc_py.passes.fusion.weights import CONVOLUTIONS, channels_axis, scaled_rows
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 Array = npt.NDArray[Any]
@@ -50,11 +51,17 @@ class FuseConvBatchNormPass(RewritePass):
             not infinite, "factors must be finite, found {infinite} that are not", infinite=infinite
         )
         name = "" if weights is None else weights.name
+        by_channel = DeferredConst(
+            DType.FLOAT64,
+            statistics[0].shape,
+            statistics,
+            lambda scale, _offset, _mean, variance: _factor(scale, variance, epsilon),
+            "factor of batch norm",
+        )
+        folded = scaled_rows(filter_, by_channel, axis, "filter with batch norm")
         inputs = [
             conv.input(0),
-            match.graph.constant(
-                f"{name}.folded", _folded_filter(filter_, statistics, epsilon, axis)
-            ),
+            match.graph.constant(f"{name}.folded", folded),
             match.graph.constant(
                 f"{norm.output.name}.bias", _folded_bias(filter_, old, statistics, epsilon)
             ),
@@ -73,22 +80,6 @@ def _constant(match: Match, value: Value | None) -> ConstData:
     return value.const
 
 
-def _folded_filter(
-    filter_: ConstData, statistics: list[ConstData], epsilon: float, axis: int
-) -> ConstData:
-    rank = len(filter_.shape)
-
-    def compute(
-        rows: slice, weights: Array, scale: Array, _offset: Array, _mean: Array, var: Array
-    ) -> Array:
-        shape = tuple(-1 if position == axis else 1 for position in range(rank))
-        factor = _factor(scale, var, epsilon).reshape(shape)
-        return _scaled(weights[rows], factor[rows] if axis == 0 else factor)
-
-    sources = [filter_, *statistics]
-    return RowwiseConst(filter_.dtype, filter_.shape, sources, compute, "filter with batch norm")
-
-
 def _folded_bias(
     filter_: ConstData, bias: list[ConstData], statistics: list[ConstData], epsilon: float
 ) -> ConstData:
@@ -101,14 +92,6 @@ def _folded_bias(
     sources = [*statistics, *bias]
     shape = statistics[0].shape
     return DeferredConst(filter_.dtype, shape, sources, compute, "bias with batch norm")
-
-
-def _scaled(weights: Array, factor: npt.NDArray[np.float64]) -> Array:
-    """Weights * factor, computed in float32 or wider and rounded once."""
-    wide = np.result_type(weights.dtype, np.float32)
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled: Array = np.multiply(weights, factor.astype(wide), dtype=wide)
-        return scaled.astype(weights.dtype, copy=False)
 
 
 def _factor(scale: Array, variance: Array, epsilon: float) -> npt.NDArray[np.float64]:

@@ -23,7 +23,11 @@ class FuseLayerNormPass(RewritePass):
         shifted = match.producer(match.source_of(root.squared), "Sub")
         x = match.source_of(shifted.input(0))
         mean = match.producer(match.source_of(shifted.input(1)), "ReduceMeanD")
-        _require_mean_of(match, mean, x, root.axes)
+        same = match.source_of(mean.input(0)) is x and mean.attributes["axes"] == root.axes
+        if not same or not mean.attributes.get("keep_dims", False):
+            raise MissError(
+                "the mean of x over {axes} must be kept, found {node}", mean, axes=list(root.axes)
+            )
         quotient, divided = quotient_of(match)
         if divided is not shifted.output:
             _require_same_difference(match, divided, shifted)
@@ -37,14 +41,6 @@ class FuseLayerNormPass(RewritePass):
         }
         scale, shift = parameter(match, x, gamma, axis, 1.0), parameter(match, x, beta, axis, 0.0)
         match.become(last, "LayerNorm", [x, scale, shift], attributes)
-
-
-def _require_mean_of(match: Match, mean: Node, x: Value | None, axes: tuple[int, ...]) -> None:
-    read, found = match.source_of(mean.input(0)), mean.attributes["axes"]
-    if read is not x or found != axes or not mean.attributes.get("keep_dims", False):
-        raise MissError(
-            "the mean of x over {axes} must be kept, found {node}", mean, axes=list(axes)
-        )
 
 
 def _require_same_difference(match: Match, divided: Value, shifted: Node) -> None:

@@ -27,8 +27,14 @@ class FusePadPoolPass(RewritePass):
         own = numbers_of(pool.attributes.get("pads", (0, 0, 0, 0)))
         for name in ("ceil_mode", "global_pooling"):
             value = pool.attributes.get(name, False)
-            text = "{name} must be {known}, found {node}"
-            match.require(not value, text, pool, name=name, known=False, node=value)
+            match.require(
+                not value,
+                "{name} must be {known}, found {node}",
+                pool,
+                name=name,
+                known=False,
+                node=value,
+            )
         extra: dict[str, AttrValue] = {}
         if pool.op == "MaxPoolV3":
             match.require(

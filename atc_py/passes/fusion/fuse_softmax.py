@@ -1,6 +1,6 @@
 """The softmax that exporters write out becomes one operator."""
 
-from atc_py.ir import Node, Value
+from atc_py.ir import Node
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.passes.fusion.norm_pattern import quotient_of
 from atc_py.target.stored_nodes import numbers_of
@@ -24,9 +24,13 @@ class FuseSoftmaxPass(RewritePass):
             raise MissError("Exp must be to the base e, found {node} {actual}", power, actual=found)
         shifted = match.producer(match.source_of(power.input(0)), "Sub")
         x = match.source_of(shifted.input(0))
-        _require_largest_of(
-            match, match.producer(match.source_of(shifted.input(1)), "ReduceMaxD"), x
-        )
+        largest = match.producer(match.source_of(shifted.input(1)), "ReduceMaxD")
+        if match.source_of(largest.input(0)) is not x or _one_kept_axis(largest) != axes:
+            raise MissError(
+                "the largest x over {wanted} must be subtracted, found {node}",
+                largest,
+                wanted=list(axes),
+            )
         quotient, divided = quotient_of(match)
         if match.source_of(divided) is not power.output:
             raise MissError("the exponentials must be divided, found {node}", quotient)
@@ -44,13 +48,3 @@ def _one_kept_axis(node: Node) -> tuple[int, ...]:
             "one axis must be summed over and kept, found {node} {axes}", node, axes=axes
         )
     return (axes[0] % x.type.rank,)
-
-
-def _require_largest_of(match: Match, largest: Node, x: Value | None) -> None:
-    read, wanted = match.source_of(largest.input(0)), _one_kept_axis(match.anchor)
-    if read is not x or _one_kept_axis(largest) != wanted:
-        raise MissError(
-            "the largest x over {wanted} must be subtracted, found {node}",
-            largest,
-            wanted=list(wanted),
-        )

@@ -21,23 +21,15 @@ class Root(NamedTuple):
 def root_of(match: Match) -> Root:
     """Mean(square) + epsilon, the operand of the anchor."""
     added = match.producer(match.source_of(match.anchor.input(0)), "Add")
-    epsilon = _constant_of(added)
-    if epsilon is None:
+    constants = [value for value in added.present_inputs if scalar(value) is not None]
+    if not constants:
         raise MissError("Add must have a constant of one element, found {node}", added)
-    number, constant = epsilon
+    constant = constants[0]
     mean = match.producer(match.source_of(match.other(added, constant)), "ReduceMeanD")
     if not mean.attributes.get("keep_dims", False):
         raise MissError("the mean must keep its axes, found {node}", mean)
     squared = _squared(match, match.producer(match.source_of(mean.input(0)), "Pow", "Mul"))
-    return Root(squared, numbers_of(mean.attributes["axes"]), number)
-
-
-def _constant_of(node: Node) -> tuple[float, Value] | None:
-    for value in node.present_inputs:
-        number = scalar(value)
-        if number is not None:
-            return number, value
-    return None
+    return Root(squared, numbers_of(mean.attributes["axes"]), scalar(constant) or 0.0)
 
 
 def _squared(match: Match, node: Node) -> Value | None:

@@ -62,12 +62,19 @@ def channel_constant(match: Match, node: Node, layer: Node) -> ConstData:
 
 
 def weighted(match: Match, weights: Value, factor: ConstData, axis: int, *, inverse: bool) -> Value:
-    """Weights times (or over) a factor per output channel, rounded once."""
     data = weights.const
     if data is None:
         raise MissError(
             "weights must be constant, found %{weights}", match.anchor, weights=weights.name
         )
+    made = scaled_rows(data, factor, axis, "weights with a factor", inverse=inverse)
+    return match.graph.constant(f"{weights.name}.scaled", made)
+
+
+def scaled_rows(
+    data: ConstData, factor: ConstData, axis: int, label: str, *, inverse: bool = False
+) -> ConstData:
+    """Weights times (or over) a factor per output channel, in float32 or wider and rounded once."""
 
     def compute(rows: slice, array: Array, factors: Array) -> Array:
         shape = [1] * array.ndim
@@ -78,11 +85,10 @@ def weighted(match: Match, weights: Value, factor: ConstData, axis: int, *, inve
             by_channel = by_channel[rows]
         with np.errstate(all="ignore"):
             operation = np.divide if inverse else np.multiply
-            made: Array = operation(array[rows].astype(wide), by_channel).astype(array.dtype)
-        return made
+            made: Array = operation(array[rows].astype(wide, copy=False), by_channel)
+            return made.astype(array.dtype, copy=False)
 
-    made = RowwiseConst(data.dtype, data.shape, [data, factor], compute, "weights with a factor")
-    return match.graph.constant(f"{weights.name}.scaled", made)
+    return RowwiseConst(data.dtype, data.shape, [data, factor], compute, label)
 
 
 def summed(match: Match, bias: Value | None, added: ConstData, channels: int) -> Value:

@@ -49,10 +49,7 @@ def _seeds(node: Node) -> list[Value]:
 def _neighbors(value: Value) -> Iterator[Value]:
     nodes = [*value.consumers, *([value.producer] if value.producer is not None else [])]
     for node in nodes:
-        if _keeps_axes(node):
+        keeps_axes = node.op not in {"Aipp", "TransposeD"}
+        if keeps_axes and unit_of(node.op) in {Unit.VECTOR, Unit.MOVE}:
             around = (*node.present_inputs, *node.outputs)
             yield from (each for each in around if each.type.rank == value.type.rank)
-
-
-def _keeps_axes(node: Node) -> bool:
-    return unit_of(node.op) in {Unit.VECTOR, Unit.MOVE} and node.op not in {"Aipp", "TransposeD"}

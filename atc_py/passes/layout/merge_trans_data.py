@@ -16,22 +16,19 @@ class MergeTransDataPass(Pass):
         for node in graph.nodes:
             if node.op == "TransData":
                 source = _stored_before(node)
-                same = source or first.setdefault((node.present_inputs[0], _to(node)), node.output)
+                key = node.present_inputs[0], node.output.type.storage
+                same = source or first.setdefault(key, node.output)
                 if same is not node.output:
                     node.output.replace_by(same)
         return graph.remove_unread("TransData")
 
 
-def _to(node: Node) -> object:
-    return node.output.type.storage
-
-
 def _stored_before(node: Node) -> Value | None:
-    source = node.present_inputs[0]
-    if source.type.storage == _to(node):
+    source, wanted = node.present_inputs[0], node.output.type.storage
+    if source.type.storage == wanted:
         return source
     before = source.producer
     if before is None or before.op != "TransData":
         return None
     first = before.present_inputs[0]
-    return first if first.type.storage == _to(node) else None
+    return first if first.type.storage == wanted else None
