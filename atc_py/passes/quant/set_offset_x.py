@@ -3,13 +3,7 @@
 from atc_py.diag import QUANT_OFFSET
 from atc_py.ir import Graph
 from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.quant.zeros import (
-    UNKNOWN,
-    counts_padding,
-    has_known_channels,
-    said,
-    zeros_of,
-)
+from atc_py.passes.quant.zeros import UNKNOWN, counts_padding, has_known_channels, said, zeros_of
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
