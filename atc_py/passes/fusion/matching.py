@@ -241,7 +241,7 @@ class Match:
                 op_2=others[0].op,
             )
         for node in nodes:
-            given = controls.custom_of(node) is not None
+            given = controls.custom.of(node) is not None
             self.require(not given, "customize-dtypes gives the dtypes of {op}", node)
             moved = node.op in controls.lists
             self.require(not moved, "modify-mixlist moves {op} to another list", node)

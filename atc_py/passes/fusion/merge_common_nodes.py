@@ -63,7 +63,7 @@ class _FirstNodes:
         """
         controls = self._concerned and (
             self._controls.keeps(node),
-            self._controls.custom_of(node) is not None,
+            self._controls.custom.of(node) is not None,
         )
         key = *_key(node), controls
         if key not in self._single:

@@ -63,12 +63,12 @@ def _choice(node: Node, controls: Controls) -> tuple[bool, str]:
     """True if a node rounds to HF32, and what decided: the strongest control first."""
     convolves = node.op in _CONVOLUTIONS
     modes = {HF32_PRODUCTS} if convolves else {HF32_PRODUCTS, _FAST}
-    by_name = controls.implementation_by_name(node)
+    by_name = controls.implementations.by_node(node)
     if by_name is not None:
         return by_name in modes, Text("op-precision-mode of the node, {by_name}", by_name=by_name)
     if controls.allow_hf32 is not None:
         return controls.allow_hf32, "allow-hf32"
-    by_type = controls.implementation_by_type(node)
+    by_type = controls.implementations.by_type(node)
     if by_type is not None:
         return by_type in modes, Text(
             "op-precision-mode of the operator, {by_type}", by_type=by_type
@@ -171,7 +171,7 @@ def assign_implementations(graph: Graph, context: PassContext) -> None:
         row = find_operator(node.op)
         if row is None or row.unit is Unit.LOCAL or node.op == "Cast":
             continue
-        mode = context.controls.implementation_of(node)
+        mode = context.controls.implementations.of(node)
         reason = None if mode is None else _why_idle(node, row, mode, context)
         if mode is not None and reason is not None:
             idle.setdefault((node.op, mode, reason), []).append(node)
