@@ -4,6 +4,7 @@ More than 400 lines: a table with a row for each pass.
 """
 
 from collections.abc import Collection, Iterable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -58,6 +59,9 @@ class PassRow(msgspec.Struct, frozen=True):
 
 _QUANTIZED = ("AscendQuant", "AscendRequant", "AscendRequantS16")
 """Operators whose results are int8 numbers of a known offset."""
+
+_launches = partial(PassRow, ub_fusion=True, requires=Phase.LAID_OUT)
+"""Make the row of a pass that lets nodes share launches."""
 
 PIPELINE: tuple[PassRow, ...] = (
     PassRow(
@@ -387,7 +391,7 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("SameTransdataBreadthFusionPass", "TransOpBreadthFusionPass"),
         requires=Phase.LAID_OUT,
     ),
-    PassRow(
+    _launches(
         "fusion/merge-dequant",
         "Launches a convolution or product together with the operators that turn its sums "
         "into floats.",
@@ -402,19 +406,15 @@ PIPELINE: tuple[PassRow, ...] = (
             "TbeFixPipeFusionPass",
             "TbeMatmulFixPipeFusionPass",
         ),
-        ub_fusion=True,
-        requires=Phase.LAID_OUT,
     ),
-    PassRow(
+    _launches(
         "fusion/merge-requant",
         "Launches a convolution or product together with the operators that turn its sums "
         "into int8.",
         module="merge_conversions",
         atc_names=("TbeConvRequantFusionPass", "TbeMatmulRequantFusionPass"),
-        ub_fusion=True,
-        requires=Phase.LAID_OUT,
     ),
-    PassRow(
+    _launches(
         "fusion/merge-conv-elemwise",
         "Launches a convolution together with the elementwise operators after it.",
         module="merge_kernels",
@@ -425,48 +425,36 @@ PIPELINE: tuple[PassRow, ...] = (
             "TbeDepthwiseConvElemwiseFusionPass",
             "TbeConv3dElemwisePass",
         ),
-        ub_fusion=True,
-        requires=Phase.LAID_OUT,
     ),
-    PassRow(
+    _launches(
         "fusion/merge-matmul-elemwise",
         "Launches a matrix product together with the elementwise operators after it.",
         module="merge_kernels",
         atc_names=("ATbeMatmulElemwiseFusionPass",),
-        ub_fusion=True,
-        requires=Phase.LAID_OUT,
     ),
-    PassRow(
+    _launches(
         "fusion/merge-branches",
         "Launches elementwise operators together where a result has two readers, on SoCs of CANN.",
         cann_only=True,
         atc_names=("TbeMultiOutputFusionPass",),
-        ub_fusion=True,
-        requires=Phase.LAID_OUT,
     ),
-    PassRow(
+    _launches(
         "fusion/merge-groups",
         "Launches elementwise operators together wherever they meet, on SoCs of CANN.",
         cann_only=True,
         atc_names=("AutomaticUbFusion",),
-        ub_fusion=True,
-        requires=Phase.LAID_OUT,
     ),
-    PassRow(
+    _launches(
         "fusion/merge-elemwise",
         "Launches elementwise operators that follow one another together.",
         module="merge_kernels",
         atc_names=("TbeEltwiseFusionPass",),
-        ub_fusion=True,
-        requires=Phase.LAID_OUT,
     ),
-    PassRow(
+    _launches(
         "fusion/merge-aipp-conv",
         "Launches AIPP together with the convolution that reads its images.",
         anchors=("Aipp",),
         atc_names=("TbeAippCommonFusionPass", "TbeAippConvZ"),
-        ub_fusion=True,
-        requires=Phase.LAID_OUT,
     ),
     PassRow(
         "memory/join-convs-in-place",
