@@ -188,7 +188,7 @@ def _filter(row: TargetOp, stored: StoredTensor, data: Tensor, out: Tensor) -> T
     if stored.format == Format.C1HWNCOC0.value:
         return _depthwise_filter(stored)
     read, made = (out, data) if row.name in TRANSPOSED else (data, out)
-    planes, across, rows, c0 = _of_four(stored)
+    planes, across, rows, c0 = _of_rank(stored, 4)
     channels = blocks_of(read.shape[1], c0)
     ones = (1,) * (len(data.shape) - _WINDOW)
     if stored.format == Format.FRACTAL_Z_C04.value:
@@ -214,21 +214,16 @@ def _diagonals(channels: int, filters: int, made: Tensor) -> int:
 
 def _depthwise_filter(stored: StoredTensor) -> Tensor:
     """C1HWNCoC0: [C / C0, H, W, N / C, C0, C0], its planes one dim as those of FRACTAL_Z."""
-    try:
-        blocks, height, width, each, columns, c0 = stored.dims
-    except ValueError:
-        raise _misfit(stored) from None
+    blocks, height, width, each, columns, c0 = _of_rank(stored, 6)
     planes = blocks * height * width
     shape = blocks * c0 * each, 1, height, width
     return Tensor(shape, stored.dtype, (planes, each, columns, c0))
 
 
-def _of_four(stored: StoredTensor) -> tuple[int, int, int, int]:
-    try:
-        planes, across, rows, c0 = stored.dims
-    except ValueError:
-        raise _misfit(stored) from None
-    return planes, across, rows, c0
+def _of_rank(stored: StoredTensor, rank: int) -> Shape:
+    if len(stored.dims) != rank:
+        raise _misfit(stored)
+    return stored.dims
 
 
 def _misfit(stored: StoredTensor) -> MeaninglessError:

@@ -11,7 +11,7 @@ from atc_py.target.operator_table import (
     unit_of,
 )
 from atc_py.target.row import Attribute, Column, Limit, Operand, TargetOp, Unit, Values
-from atc_py.target.soc import Isa, Resource, Soc, SocFamily
+from atc_py.target.soc import Resource, Soc, SocFamily
 from atc_py.target.socs import find_soc, is_former_name, socs
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "VIEWS",
     "Attribute",
     "Column",
-    "Isa",
     "Kernels",
     "Layout",
     "Limit",

@@ -39,7 +39,7 @@ def fuse(
     changes = step().run(graph, context)
     graph.sort()
     verify_graph(graph, verifier_rules(soc))
-    record = context.fusions.of(step.row.name)
+    record = context.fusions[step.row.name]
     assert record.effective == changes
     return graph, record
 

@@ -90,7 +90,7 @@ def test_pattern_stays_where_the_fused_operator_has_no_kernel(soc: str, op: str)
     assert (op in {node.op for node in graph.nodes}) is bool(fused)
     if not fused:
         assert str(graph) == before
-        miss = context.fusions.of(step.row.name).nearest
+        miss = context.fusions[step.row.name].nearest
         assert miss is not None
         assert miss.reason == f"{op} has no AI Core kernel on {soc}"
 

@@ -115,7 +115,7 @@ def fuse(step: type[Pass], text: str, soc: str = "Ascend310P3") -> tuple[Graph, 
     changes = step().run(graph, context)
     graph.sort()
     verify_graph(graph, rules)
-    record = context.fusions.of(step.row.name)
+    record = context.fusions[step.row.name]
     assert record.effective == changes
     return graph, record
 

@@ -167,7 +167,7 @@ def _compiled(text: str, soc: str) -> list[str]:
     graph, dumps = parse_graph(text), list[str]()
     context = PassContext(find_soc(soc), PrecisionMode.FORCE_FP16, "model.onnx")
     runs = run_passes(graph, context, after=lambda _name, step: dumps.append(print_graph(step)))
-    records = context.fusions.passes
+    records = context.fusions
     effects = [(run.name, run.changes, records.get(run.name, PassFusions())) for run in runs]
     return [*dumps, *map(repr, effects)]
 

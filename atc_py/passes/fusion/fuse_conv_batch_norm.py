@@ -29,7 +29,7 @@ class FuseConvBatchNormPass(RewritePass):
     def rewrite(self, match: Match) -> None:
         norm = match.anchor
         conv = match.producer(norm.input(0), *CONVOLUTIONS)
-        known = not match.only_atc or conv.op != "Conv3DTransposeD"
+        known = not match.context.only_atc_passes or conv.op != "Conv3DTransposeD"
         match.require(known, "ATC does not fold into this convolution: {op}", conv)
         weights, bias = conv.input(_FILTER), conv.input(_BIAS)
         filter_ = _constant(match, weights)

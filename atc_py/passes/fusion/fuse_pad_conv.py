@@ -14,7 +14,7 @@ class FusePadConvPass(RewritePass):
 
     def rewrite(self, match: Match) -> None:
         pad = match.anchor
-        deep = () if match.only_atc else ("Conv3D",)
+        deep = () if match.context.only_atc_passes else ("Conv3D",)
         conv = match.consumer(pad, "Conv2D", "DepthwiseConv2D", *deep)
         match.require(conv.input(0) is pad.output, "the data must be padded, found weights", conv)
         added = borders(match)

@@ -20,7 +20,7 @@ class FusePadPoolPass(RewritePass):
     def rewrite(self, match: Match) -> None:
         pad = match.anchor
         pool = match.consumer(pad, "MaxPoolV3", "AvgPoolV2")
-        known = not match.only_atc or pool.op == "AvgPoolV2"
+        known = not match.context.only_atc_passes or pool.op == "AvgPoolV2"
         match.require(known, "ATC moves borders only into AvgPoolV2, found {op}", pool)
         added = borders(match)
         found = float(pad.attributes.get("constant_values", 0.0))  # type: ignore[arg-type]  # verified: a float

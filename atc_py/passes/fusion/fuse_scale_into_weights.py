@@ -30,7 +30,7 @@ class FuseScaleIntoWeightsPass(RewritePass):
         inverse = scale.op == "RealDiv"
         computed = next((value for value in scale.present_inputs if value.const is None), None)
         layer = match.producer(computed, *CONVOLUTIONS, *PRODUCTS)
-        known = not match.only_atc or (scale.op, layer.op) == ("Mul", "Conv2D")
+        known = not match.context.only_atc_passes or (scale.op, layer.op) == ("Mul", "Conv2D")
         match.require(
             known,
             "ATC moves only a Mul after Conv2D, found {op} of {op_2}",
@@ -46,7 +46,7 @@ class FuseScaleIntoWeightsPass(RewritePass):
         sizes = np.abs(factor.numpy().astype(np.float64))
         low, high = float(sizes.min(initial=1)), float(sizes.max(initial=1))
         match.require(
-            match.only_atc or (low * _FAR >= 1 and high <= _FAR),
+            match.context.only_atc_passes or (low * _FAR >= 1 and high <= _FAR),
             "factors must be within 1 / {far} and {far}, found {low} to {high}",
             far=_FAR,
             low=f"{low:.3g}",

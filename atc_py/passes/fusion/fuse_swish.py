@@ -21,7 +21,8 @@ class FuseSwishPass(RewritePass):
         match.require_type_of(other, product)
         maker = other.producer
         match.require(
-            not match.only_atc or (scale == 1 and maker is not None and maker.op in CONVOLUTIONS),
+            not match.context.only_atc_passes
+            or (scale == 1 and maker is not None and maker.op in CONVOLUTIONS),
             "CANN has this rule only after a convolution, found %{x}",
             product,
             x=other.name,

@@ -32,7 +32,7 @@ class MergeCommonNodesPass(Pass):
             kept.origins = _origins(kept, others)
         gone = [node for others in twins.values() for node in others]
         graph.remove_nodes(gone)
-        context.fusions.of(self.row.name).applied(len(gone))
+        context.fusions[self.row.name].applied(len(gone))
         return len(gone)
 
 

@@ -52,7 +52,7 @@ class MergePass(Pass):
     repeats: ClassVar[bool] = False  # whether parts of a head's result are seen with its own dims
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        record = context.fusions.of(self.row.name)
+        record = context.fusions[self.row.name]
         scope = max((node.scope for node in graph.nodes), default=0)
         first = scope
         slopes = _Slopes(graph)

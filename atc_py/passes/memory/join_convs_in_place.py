@@ -35,7 +35,7 @@ class JoinConvsInPlacePass(Pass):
     def run(self, graph: Graph, context: PassContext) -> int:
         if context.soc.family in _NO_RULE:
             return 0
-        record, joined = context.fusions.of(self.row.name), 0
+        record, joined = context.fusions[self.row.name], 0
         for node in [node for node in graph.nodes if node.op == "ConcatD"]:
             reason = _why_apart(node)
             if reason:

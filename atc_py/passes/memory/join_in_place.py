@@ -37,7 +37,7 @@ class JoinInPlacePass(Pass):
             taken.update(makers)
             node.op, node.engine = JOINED_IN_PLACE, Engine.LOCAL
             joined += 1
-        context.fusions.of(self.row.name).applied(joined)
+        context.fusions[self.row.name].applied(joined)
         return joined
 
 

@@ -12,6 +12,7 @@ from atc_py.options.compile_options import QuantBias
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_codes
 from atc_py.passes.quant.zeros import UNKNOWN, counts_padding, has_known_channels, said, zeros_of
+from atc_py.target import VIEWS
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -28,19 +29,7 @@ _MATRIX = 2
 _SCALES = frozenset({"AscendDequant", "AscendRequant", "AscendDequantS16"})
 """Operators that multiply sums by factors."""
 
-_MOVES = frozenset(
-    {
-        "ConcatD",
-        "Flatten",
-        "Reshape",
-        "SplitD",
-        "SplitVD",
-        "Squeeze",
-        "StridedSliceD",
-        "TransposeD",
-        "Unsqueeze",
-    }
-)
+_MOVES = VIEWS | {"ConcatD", "SplitD", "SplitVD", "StridedSliceD", "TransposeD"}
 """Movement that may stand between a layer and what scales its sums."""
 
 _OFFSETS = range(-256, 256)
