@@ -19,10 +19,9 @@ from atc_py.text import Text
 class PassRow(msgspec.Struct, frozen=True):
     """The facts of a pass. Its module is imported by a compilation that has work for it."""
 
-    # package and name of the pass; its module and its class have the same name
+    # package, file if several passes share one, and name, which the class has as well
     place: str
     summary: str
-    module: str = ""  # of passes that share one
     # operators without any of which the pass has nothing to do; None if it always may
     anchors: Collection[str] | None = None
     cann_only: bool = False  # it runs for SoCs of CANN, not for the generic device
@@ -45,8 +44,8 @@ class PassRow(msgspec.Struct, frozen=True):
 
     def load(self) -> type[Any]:
         """The class of the pass, a `passes.base.Pass`."""
-        package, _, name = self.place.partition("/")
-        module = import_module(f".{package}.{self.module or name.replace('-', '_')}", __package__)
+        package, file, *_ = self.place.split("/")
+        module = import_module(f".{package}.{file.replace('-', '_')}", __package__)
         loaded: type[Any] = getattr(module, self.class_name)
         return loaded
 
@@ -107,23 +106,23 @@ PIPELINE: tuple[PassRow, ...] = (
         optional=False,
     ),
     PassRow(
-        "quant/set-round-mode",
+        "quant/quantizations/set-round-mode",
         "Lets AscendQuant round ties to even where the SoC's kernel ignores round_mode.",
         anchors=("AscendQuant",),
         optional=False,
     ),
     PassRow(
-        "quant/cancel-quant-pairs",
+        "quant/quantizations/cancel-quant-pairs",
         "Removes AscendQuant after AscendAntiQuant where the two cancel.",
         anchors=("AscendAntiQuant",),
     ),
     PassRow(
-        "quant/merge-quants",
+        "quant/quantizations/merge-quants",
         "Merges AscendQuant nodes that quantize one value alike.",
         anchors=("AscendQuant",),
     ),
     PassRow(
-        "quant/fold-relu-into-dequant",
+        "quant/fold-into-dequant/fold-relu-into-dequant",
         "Turns Relu after AscendDequant into its relu_flag.",
         anchors=("AscendDequant",),
     ),
@@ -134,7 +133,7 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("V200RequantFusionPass",),
     ),
     PassRow(
-        "quant/fold-quant-scale",
+        "quant/fold-into-dequant/fold-quant-scale",
         "Moves the scale of AscendQuant into AscendDequant where the SoC cannot requantize.",
         anchors=("AscendQuant",),
         atc_names=("V100RequantFusionPass",),
@@ -148,16 +147,14 @@ PIPELINE: tuple[PassRow, ...] = (
         optional=False,
     ),
     PassRow(
-        "fusion/fuse-layer-norm",
+        "fusion/fuse-norms/fuse-layer-norm",
         "Turns a decomposed layer normalization into LayerNorm.",
-        module="fuse_norms",
         anchors=("Sqrt",),
         atc_names=("LayerNormONNXFusionPass",),
     ),
     PassRow(
-        "fusion/fuse-rms-norm",
+        "fusion/fuse-norms/fuse-rms-norm",
         "Turns a decomposed root mean square normalization into RmsNorm.",
-        module="fuse_norms",
         anchors=("Sqrt",),
         in_atc=False,
     ),
@@ -175,7 +172,7 @@ PIPELINE: tuple[PassRow, ...] = (
         in_atc=False,
     ),
     PassRow(
-        "fusion/softmax-of-rows",
+        "fusion/fuse-softmax/softmax-of-rows",
         "Turns SoftmaxV2 over several axes into SoftmaxV2 of the rows of a matrix.",
         anchors=("SoftmaxV2",),
         cann_only=True,
@@ -194,14 +191,13 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("GeluONNXFusionPass", "GeluFusionPass"),
     ),
     PassRow(
-        "fusion/fuse-hard-swish",
+        "fusion/fuse-swish/fuse-hard-swish",
         "Turns x * HardSigmoid(x), or x * Clip(x + 3, 0, 6) / 6, into HardSwish.",
-        module="fuse_swish",
         anchors=("ClipByValue", "HardSigmoid"),
         in_atc=False,
     ),
     PassRow(
-        "fusion/fuse-mul-maximum",
+        "fusion/fuse-factors/fuse-mul-maximum",
         "Turns the larger of x and x times a factor below 1 into LeakyRelu.",
         anchors=("Maximum",),
         atc_names=("MulMaximumFusionPass",),
@@ -213,30 +209,26 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("MatMulBiasAddFusionPass", "MatMulReshapeBiasAddFusionPass"),
     ),
     PassRow(
-        "fusion/fuse-pad-conv",
+        "fusion/fuse-pads/fuse-pad-conv",
         "Turns borders of zeros into padding of the convolution after them.",
-        module="fuse_pads",
         anchors=("PadV3D",),
         atc_names=("PadConv2dFusionPass", "PadDepthwiseConv2dFusionPass"),
     ),
     PassRow(
-        "fusion/fuse-pad-pool",
+        "fusion/fuse-pads/fuse-pad-pool",
         "Turns borders that do not change a pool's result into its padding.",
-        module="fuse_pads",
         anchors=("PadV3D",),
         atc_names=("Padv3dAvgpoolFusionPass",),
     ),
     PassRow(
-        "fusion/fuse-conv-batch-norm",
+        "fusion/fuse-into-weights/fuse-conv-batch-norm",
         "Folds BatchNorm into the filter and bias of the convolution before it.",
-        module="fuse_into_weights",
         anchors=("BatchNorm",),
         atc_names=("ConvBatchnormFusionPass", "Conv2DTransposeBatchnormFusionPass"),
     ),
     PassRow(
-        "fusion/fuse-conv-bias",
+        "fusion/fuse-into-weights/fuse-conv-bias",
         "Turns the addition of a constant per channel into the bias of the convolution.",
-        module="fuse_into_weights",
         anchors=("Add",),
         atc_names=("AABiasaddConvFusion", "TBEConvAddFusion"),
     ),
@@ -247,24 +239,21 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("TbeConvSigmoidMulQuantFusionPass",),
     ),
     PassRow(
-        "fusion/fuse-scale-into-weights",
+        "fusion/fuse-into-weights/fuse-scale-into-weights",
         "Multiplies a constant factor after a layer into its weights and bias.",
-        module="fuse_into_weights",
         anchors=("Mul", "RealDiv"),
         atc_names=("AConv2dMulFusion",),
     ),
     PassRow(
-        "fusion/linear-to-size",
+        "fusion/resize-to-size/linear-to-size",
         "Turns a linear Resize of images into ResizeBilinearV2 where both take the same places.",
-        module="resize_to_size",
         anchors=("Resize",),
         cann_only=True,
         atc_names=("ResizeFusionPass",),
     ),
     PassRow(
-        "fusion/nearest-to-size",
+        "fusion/resize-to-size/nearest-to-size",
         "Turns Resize to the nearest element into ResizeNearestNeighborV2, as CANN's parser does.",
-        module="resize_to_size",
         anchors=("Resize",),
         cann_only=True,
     ),
@@ -276,19 +265,19 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("TopKFusionPass",),
     ),
     PassRow(
-        "fusion/divide-by-product",
+        "fusion/fuse-factors/divide-by-product",
         "Turns a division by one float32 number into a product with its reciprocal.",
         anchors=("RealDiv",),
         atc_names=("RealDiv2MulsFusionPass",),
     ),
     PassRow(
-        "fusion/align-batch-norm",
+        "fusion/batch-norms/align-batch-norm",
         "Reshapes data of BatchNorm that are not of rank 4.",
         anchors=("BatchNorm",),
         optional=False,
     ),
     PassRow(
-        "fusion/batch-norm-to-bn-infer",
+        "fusion/batch-norms/batch-norm-to-bn-infer",
         "Turns BatchNorm with given statistics into BNInfer, with constant ones into BNInferenceD.",
         anchors=("BatchNorm",),
         atc_names=("BatchNormBnInferFusionPass", "HostBNFusionPass"),
@@ -300,31 +289,29 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("SameInputConv2dPass",),
     ),
     PassRow(
-        "fusion/rewrite-depthwise-conv",
+        "fusion/grouped-convs/rewrite-depthwise-conv",
         "Turns Conv2D with one group per input channel into DepthwiseConv2D.",
         anchors=("Conv2D",),
         atc_names=("GroupConv2DFusionPass",),
     ),
     PassRow(
-        "fusion/split-grouped-conv",
+        "fusion/grouped-convs/split-grouped-conv",
         "Splits convolutions by groups, only on `sim`: kernels of CANN take groups directly.",
         anchors=("Conv2D", "Conv3D"),
         optional=False,
     ),
     PassRow(
-        "fusion/remove-identities",
+        "fusion/merge-movements/remove-identities",
         "Removes ConcatD, ExpandD, PadV3D, SplitVD, StridedSliceD and TileD that change nothing.",
-        module="merge_movements",
         anchors=("ConcatD", "ExpandD", "PadV3D", "SplitVD", "StridedSliceD", "TileD"),
     ),
     PassRow(
-        "fusion/merge-transposes",
+        "fusion/merge-movements/merge-transposes",
         "Turns Transposes that follow one another into one, a Reshape, or nothing.",
-        module="merge_movements",
         anchors=("TransposeD",),
     ),
     PassRow(
-        "fusion/fuse-transpose-matmul",
+        "fusion/fuse-transposes/fuse-transpose-matmul",
         "Turns a Transpose of matrices into a flag of the product after it.",
         anchors=("BatchMatMulV2", "MatMulV2"),
         atc_names=("BatchMatMulFusionPass",),
@@ -338,13 +325,12 @@ PIPELINE: tuple[PassRow, ...] = (
         in_atc=False,
     ),
     PassRow(
-        "fusion/merge-reshapes",
+        "fusion/merge-movements/merge-reshapes",
         "Turns views of views into one, and removes those that change nothing.",
-        module="merge_movements",
         anchors=VIEWS,
     ),
     PassRow(
-        "fusion/fuse-confusion-transpose",
+        "fusion/fuse-transposes/fuse-confusion-transpose",
         "Turns a Transpose with a Reshape before or after it into ConfusionTransposeD.",
         anchors=("TransposeD",),
         atc_names=("TransposeReshapeFusionPass", "ReshapeTransposeFusionPass"),
@@ -391,22 +377,21 @@ PIPELINE: tuple[PassRow, ...] = (
         requires=Phase.LAID_OUT,
     ),
     PassRow(
-        "layout/insert-trans-data",
+        "layout/trans-data/insert-trans-data",
         "Converts values between storage formats where neighbors disagree.",
         optional=False,
         requires=Phase.LAID_OUT,
     ),
     PassRow(
-        "layout/merge-trans-data",
+        "layout/trans-data/merge-trans-data",
         "Removes conversions of storage that cancel, and merges equal ones.",
         atc_names=("SameTransdataBreadthFusionPass", "TransOpBreadthFusionPass"),
         requires=Phase.LAID_OUT,
     ),
     _launches(
-        "fusion/merge-dequant",
+        "fusion/merge-conversions/merge-dequant",
         "Launches a convolution or product together with the operators that turn its sums "
         "into floats.",
-        module="merge_conversions",
         atc_names=(
             "TbeConvDequantFusionPass",
             "TbeConvDequantQuantFusionPass",
@@ -419,16 +404,14 @@ PIPELINE: tuple[PassRow, ...] = (
         ),
     ),
     _launches(
-        "fusion/merge-requant",
+        "fusion/merge-conversions/merge-requant",
         "Launches a convolution or product together with the operators that turn its sums "
         "into int8.",
-        module="merge_conversions",
         atc_names=("TbeConvRequantFusionPass", "TbeMatmulRequantFusionPass"),
     ),
     _launches(
-        "fusion/merge-conv-elemwise",
+        "fusion/merge-kernels/merge-conv-elemwise",
         "Launches a convolution together with the elementwise operators after it.",
-        module="merge_kernels",
         atc_names=(
             "TbeConvCommonRules0FusionPass",
             "TbeConvCommonRules2FusionPass",
@@ -438,9 +421,8 @@ PIPELINE: tuple[PassRow, ...] = (
         ),
     ),
     _launches(
-        "fusion/merge-matmul-elemwise",
+        "fusion/merge-kernels/merge-matmul-elemwise",
         "Launches a matrix product together with the elementwise operators after it.",
-        module="merge_kernels",
         atc_names=("ATbeMatmulElemwiseFusionPass",),
     ),
     _launches(
@@ -456,9 +438,8 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("AutomaticUbFusion",),
     ),
     _launches(
-        "fusion/merge-elemwise",
+        "fusion/merge-kernels/merge-elemwise",
         "Launches elementwise operators that follow one another together.",
-        module="merge_kernels",
         atc_names=("TbeEltwiseFusionPass",),
     ),
     _launches(
@@ -468,9 +449,8 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("TbeAippCommonFusionPass", "TbeAippConvZ"),
     ),
     PassRow(
-        "memory/join-convs-in-place",
+        "memory/join-in-place/join-convs-in-place",
         "Lets convolutions write their channels of images into the result of ConcatD.",
-        module="join_in_place",
         anchors=("ConcatD",),
         cann_only=True,
         atc_names=("ConvConcatFusionPass",),
