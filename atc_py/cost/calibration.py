@@ -56,24 +56,16 @@ class OperatorError:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Result of a fit.
+    """Result of a fit."""
 
-    Attributes:
-        fit: the factors, and what error they leave.
-        before: root mean square error with the built-in factors; natural logarithm.
-        operators: errors by operator.
-        count: measurements.
-        left_out: kinds of kernels that no fit takes, and how many there are of each.
-        files: errors by file, where there are several.
-    """
-
-    fit: Fit
-    before: float
-    operators: tuple[OperatorError, ...]
-    count: int
+    fit: Fit  # the factors, and what error they leave
+    before: float  # root mean square error with the built-in factors; natural logarithm
+    operators: tuple[OperatorError, ...]  # errors by operator
+    count: int  # measurements
     soc: str
+    # kinds of kernels that no fit takes, and how many there are of each
     left_out: tuple[tuple[LeftOut, int], ...] = ()
-    files: tuple[OperatorError, ...] = ()
+    files: tuple[OperatorError, ...] = ()  # errors by file, where there are several
 
 
 class FactorModel:

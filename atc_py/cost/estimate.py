@@ -21,46 +21,29 @@ _BOUNDS = {
 
 
 class Fit(msgspec.Struct, frozen=True):
-    """Factors that measurements gave.
-
-    Attributes:
-        spread: root mean square of the logarithm of estimated over measured time, which the
-            range becomes as wide as, twice to either side.
-    """
+    """Factors that measurements gave."""
 
     factors: Factors
+    # root mean square of the logarithm of estimated over measured time, which the range becomes as
+    # wide as, twice to either side
     spread: float
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """Cost of a kernel; times are seconds.
+    """Cost of a kernel; times are seconds."""
 
-    Attributes:
-        low, high: ends of the range that holds 95 % of boards' figures; `low` is never below `limit`.
-        expected: with the free factors.
-        pipes: busy times of the busiest core, as expected.
-        overhead: the part of what is expected in which no pipe works: the launch.
-        bound: cube, vector, memory, on-chip, launch or aicpu: what takes longest.
-        cores: cores that have work, as expected.
-        macs: multiplications of the cube that the operators ask for.
-        vector_elements: elements that the vector unit computes, each once.
-        read: bytes that the kernel reads, each once.
-        written: bytes that it writes.
-        limit: time at the peak rates, without a launch.
-    """
-
-    low: float
-    expected: float
+    low: float  # ends of the range that holds 95 % of boards' figures; `low` is never below `limit`
+    expected: float  # with the free factors
     high: float
-    pipes: Pipes
-    overhead: float
-    bound: str
-    cores: int
-    macs: int
-    vector_elements: int
-    read: int
-    written: int
-    limit: float = msgspec.field(default=0.0)
+    pipes: Pipes  # busy times of the busiest core, as expected
+    overhead: float  # the part of what is expected in which no pipe works: the launch
+    bound: str  # cube, vector, memory, on-chip, launch or aicpu: what takes longest
+    cores: int  # cores that have work, as expected
+    macs: int  # multiplications of the cube that the operators ask for
+    vector_elements: int  # elements that the vector unit computes, each once
+    read: int  # bytes that the kernel reads, each once
+    written: int  # bytes that it writes
+    limit: float = msgspec.field(default=0.0)  # time at the peak rates, without a launch
 
     @property
     def utilization(self) -> float:

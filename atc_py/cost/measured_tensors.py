@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from atc_py.cost.operation import Tensor
 from atc_py.cost.work import TRANSPOSED
+from atc_py.system.structs import replace
 from atc_py.target import TargetOp
 from atc_py.tensor.dtypes import DType, Format, UnknownDTypeError
 from atc_py.tensor.shapes import Shape, broadcast_shapes, element_count, format_shape
@@ -137,13 +138,9 @@ def _solve_filter(
         raise MeaninglessError(Text("its dims are not those of a convolution"))
     solved = found[1] = _filter(row, stored, data, made[0])
     if row.name not in TRANSPOSED:
-        made[0] = _with_channels(made[0], solved.shape[0])
-
-
-def _with_channels(out: Tensor, most: int) -> Tensor:
-    """The result of a convolution without the padding of its blocks that no filter computes."""
-    batch, channels, *picture = out.shape
-    return Tensor((batch, min(channels, most), *picture), out.dtype, out.stored)
+        # Padding of the result's blocks is no filter's.
+        batch, channels, *picture = made[0].shape
+        made[0] = replace(made[0], shape=(batch, min(channels, solved.shape[0]), *picture))
 
 
 def _logical(stored: StoredTensor, *, turned: bool) -> Tensor:
@@ -191,7 +188,7 @@ def _filter(row: TargetOp, stored: StoredTensor, data: Tensor, out: Tensor) -> T
     if stored.format == Format.C1HWNCOC0.value:
         return _depthwise_filter(stored)
     read, made = (out, data) if row.name in TRANSPOSED else (data, out)
-    planes, across, rows, c0 = _of_four(stored)
+    planes, across, rows, c0 = _of_rank(stored, 4)
     channels = blocks_of(read.shape[1], c0)
     ones = (1,) * (len(data.shape) - _WINDOW)
     if stored.format == Format.FRACTAL_Z_C04.value:
@@ -217,21 +214,16 @@ def _diagonals(channels: int, filters: int, made: Tensor) -> int:
 
 def _depthwise_filter(stored: StoredTensor) -> Tensor:
     """C1HWNCoC0: [C / C0, H, W, N / C, C0, C0], its planes one dim as those of FRACTAL_Z."""
-    try:
-        blocks, height, width, each, columns, c0 = stored.dims
-    except ValueError:
-        raise _misfit(stored) from None
+    blocks, height, width, each, columns, c0 = _of_rank(stored, 6)
     planes = blocks * height * width
     shape = blocks * c0 * each, 1, height, width
     return Tensor(shape, stored.dtype, (planes, each, columns, c0))
 
 
-def _of_four(stored: StoredTensor) -> tuple[int, int, int, int]:
-    try:
-        planes, across, rows, c0 = stored.dims
-    except ValueError:
-        raise _misfit(stored) from None
-    return planes, across, rows, c0
+def _of_rank(stored: StoredTensor, rank: int) -> Shape:
+    if len(stored.dims) != rank:
+        raise _misfit(stored)
+    return stored.dims
 
 
 def _misfit(stored: StoredTensor) -> MeaninglessError:

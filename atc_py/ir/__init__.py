@@ -15,7 +15,6 @@ from atc_py.ir.graph import CycleError, Graph, launch_positions, launches_in, pr
 from atc_py.ir.memory_plan import (
     Home,
     MemoryPlan,
-    Moment,
     PlacedNode,
     PlacedTensor,
     Placement,
@@ -45,7 +44,6 @@ __all__ = [
     "Graph",
     "Home",
     "MemoryPlan",
-    "Moment",
     "Node",
     "OpaqueConst",
     "Origin",

@@ -2,7 +2,8 @@
 
 import json
 import re
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 from atc_py.diag import BAD_IR_TEXT, AtcError, Place
 from atc_py.ir.printer import BARE_NAME, STRING, WORD
@@ -23,6 +24,8 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
+
+_Item = TypeVar("_Item")
 
 _LONGEST_QUOTE = 40
 """Messages quote at most this many characters of a token."""
@@ -87,6 +90,16 @@ class Cursor:
         if self.token.kind != kind:
             raise self.expected(what)
         return self.take()
+
+    def series(self, closing: str, item: Callable[[], _Item]) -> list[_Item]:
+        """Items with commas between them up to the mark `closing`, which is taken, too."""
+        items: list[_Item] = []
+        while self.token.text != closing:
+            if items:
+                self.expect(",")
+            items.append(item())
+        self.expect(closing)
+        return items
 
     def decode(self, token: Token, quoted: str) -> str:
         """The text that `quoted`, a part of `token`, stands for; quotes are optional."""

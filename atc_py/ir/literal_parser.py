@@ -3,7 +3,6 @@
 import math
 import re
 
-from atc_py.diag import AtcError
 from atc_py.ir.constants import DenseConst, OpaqueConst, SplatConst
 from atc_py.ir.lexer import Cursor, Token
 from atc_py.ir.nodes import AttrValue
@@ -26,8 +25,7 @@ _VALUE = "an attribute's value (a number, true, false, a string, a dtype or a li
 
 
 def read_dtype(at: Cursor) -> DType:
-    token = at.expect_kind("word", "a dtype")
-    return _dtype(at, token)
+    return _dtype(at, at.expect_kind("word", "a dtype"))
 
 
 def read_integer(at: Cursor, what: str, limits: tuple[int, int] = _INT64) -> int:
@@ -71,20 +69,14 @@ def read_data(at: Cursor, type_: TensorType) -> ConstData:
     if at.accept("opaque"):
         token = at.expect_kind("string", "a label in quotes")
         return OpaqueConst(type_.dtype, type_.shape, at.decode(token, token.text))
-    if at.token.text != "dense":
-        raise at.expected("`splat`, `dense` or `opaque`")
-    at.take()
-    return _dense_elements(at, type_)
+    if at.accept("dense"):
+        return _dense_elements(at, type_)
+    raise at.expected("`splat`, `dense` or `opaque`")
 
 
 def _dense_elements(at: Cursor, type_: TensorType) -> DenseConst:
     opening = at.expect("[")
-    elements: list[float | bool] = []
-    while at.token.text != "]":
-        if elements:
-            at.expect(",")
-        elements.append(_element(at, type_.dtype))
-    at.expect("]")
+    elements = at.series("]", lambda: _element(at, type_.dtype))
     count = element_count(type_.shape)
     if count != len(elements):
         raise at.error(
@@ -138,7 +130,11 @@ def _number_list(at: Cursor) -> tuple[int, ...] | tuple[float, ...]:
     while at.accept(","):
         token, number = at.token, _number(at)
         if isinstance(number, int):
-            raise _not_a_float(at, token)
+            raise at.error(
+                Text("expected a float like the first element, found {token}", token=token),
+                token,
+                Text("write {text}.0", text=token.text),
+            )
         floats.append(number)
     at.expect("]")
     return tuple(floats)
@@ -159,14 +155,6 @@ def _number(at: Cursor) -> int | float:
             Text("{token} is out of range for a float", token=token), token, Text("write inf")
         )
     return number
-
-
-def _not_a_float(at: Cursor, token: Token) -> AtcError:
-    return at.error(
-        Text("expected a float like the first element, found {token}", token=token),
-        token,
-        Text("write {text}.0", text=token.text),
-    )
 
 
 def _dtype(at: Cursor, token: Token) -> DType:

@@ -75,7 +75,9 @@ class _Parser:
             at.expect("=")
             value.const = read_data(at, value.type)
         elif at.accept("output"):
-            self._output()
+            value = self._defined_value()
+            name = self._string("the output's name in quotes") if at.accept("as") else value.name
+            self._graph.add_output(value, name)
         else:
             raise at.expected(Text("`input`, `const`, `output`, a value or `}`"))
 
@@ -86,14 +88,6 @@ class _Parser:
         self._define(token, value)
         return value
 
-    def _output(self) -> None:
-        """Parse a graph output; its name for the user is optional."""
-        value = self._defined_value()
-        name = value.name
-        if self._at.accept("as"):
-            name = self._string("the output's name in quotes")
-        self._graph.add_output(value, name)
-
     def _node(self) -> None:
         at = self._at
         names = [self._value_name()]
@@ -101,11 +95,19 @@ class _Parser:
             names.append(self._value_name())
         at.expect("=")
         op = self._word("an operator")
-        inputs = self._inputs()
+        at.expect("(")
+        inputs = at.series(")", self._input)
         attributes = self._attributes()
-        types = self._types(len(names))
+        at.expect(":")
+        types = [self._type()]
+        while len(types) < len(names):
+            at.expect(",")
+            types.append(self._type())
         outputs = [Value(name, type_) for (_, name), type_ in zip(names, types, strict=True)]
-        engine, scope = self._engine(), self._scope()
+        engine = self._one_of(_ENGINES, "engine") if self._is_stated("engine") else None
+        scope = 0
+        if self._is_stated("scope"):
+            scope = read_integer(at, Text("the number of a scope"))
         node_name = self._node_name(names[0][0], f"{op}:{outputs[0].name}")
         node = Node(op, node_name, inputs, outputs, attributes, self._origins())
         node.engine = engine
@@ -113,17 +115,6 @@ class _Parser:
         self._graph.nodes.append(node)
         for (token, _), value in zip(names, outputs, strict=True):
             self._define(token, value)
-
-    def _inputs(self) -> list[Value | None]:
-        at = self._at
-        at.expect("(")
-        inputs: list[Value | None] = []
-        while at.token.text != ")":
-            if inputs:
-                at.expect(",")
-            inputs.append(self._input())
-        at.expect(")")
-        return inputs
 
     def _input(self) -> Value | None:
         if self._at.accept("_"):
@@ -135,39 +126,24 @@ class _Parser:
     def _attributes(self) -> dict[str, AttrValue]:
         at = self._at
         attributes: dict[str, AttrValue] = {}
-        if not at.accept("{"):
-            return attributes
-        while at.token.text != "}":
-            if attributes:
-                at.expect(",")
+
+        def read() -> None:
             token = at.token
             name = self._word("an attribute")
             if name in attributes:
                 raise at.error(Text("attribute {name} is given twice", name=name), token)
             at.expect("=")
             attributes[name] = read_attribute(at)
-        at.expect("}")
-        return attributes
 
-    def _types(self, count: int) -> list[TensorType]:
-        self._at.expect(":")
-        types = [self._type()]
-        while len(types) < count:
-            self._at.expect(",")
-            types.append(self._type())
-        return types
+        if at.accept("{"):
+            at.series("}", read)
+        return attributes
 
     def _type(self) -> TensorType:
         at = self._at
         dtype = read_dtype(at)
         opening = at.expect("[")
-        dims: list[int | None] = []
-        while at.token.text != "]":
-            if dims:
-                at.expect(",")
-            is_open = at.accept("?")
-            dims.append(None if is_open else read_integer(at, Text("a dim"), (0, _MAX_DIM)))
-        at.expect("]")
+        dims = at.series("]", self._dim)
         if len(dims) > MAX_RANK:
             raise at.error(
                 Text(
@@ -179,6 +155,10 @@ class _Parser:
             )
         form = self._one_of(_FORMATS, "format")
         return TensorType(dtype, tuple(dims), form, self._storage())
+
+    def _dim(self) -> int | None:
+        is_open = self._at.accept("?")
+        return None if is_open else read_integer(self._at, Text("a dim"), (0, _MAX_DIM))
 
     def _storage(self) -> Storage | None:
         """`@FRACTAL_Z(2)` or `@NC1HWC0(C0=8)`, or nothing for row by row."""
@@ -199,23 +179,17 @@ class _Parser:
         at.expect(")")
         return Storage(form, groups, depth)
 
-    def _engine(self) -> Engine | None:
-        if not self._at.accept("engine"):
-            return None
+    def _is_stated(self, name: str) -> bool:
+        """True if `name=` comes next, which is taken."""
+        if not self._at.accept(name):
+            return False
         self._at.expect("=")
-        return self._one_of(_ENGINES, "engine")
-
-    def _scope(self) -> int:
-        if not self._at.accept("scope"):
-            return 0
-        self._at.expect("=")
-        return read_integer(self._at, Text("the number of a scope"))
+        return True
 
     def _node_name(self, place: Token, default: str) -> str:
         """`name="..."` or the default; no two nodes have the same."""
         at, name = self._at, default
-        if at.accept("name"):
-            at.expect("=")
+        if self._is_stated("name"):
             place = at.token
             name = self._string("the node's name in quotes")
         if name in self._node_names:

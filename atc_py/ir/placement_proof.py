@@ -24,8 +24,9 @@ def prove(placement: Placement) -> Proof:
     is aligned and inside; no two tensors that are alive at once overlap, but for the operand of an
     in-place node that is not needed afterwards; arena and bound equal the derived ones.
     """
-    if not _is_power_of_two(placement.alignment):
-        text = Text("the alignment must be a power of two, found {n}", n=placement.alignment)
+    unit = placement.alignment
+    if unit < 1 or unit & (unit - 1):
+        text = Text("the alignment must be a power of two, found {n}", n=unit)
         return Proof(((None, text),), Moment(0, -1, ()), {})
     if placement.padding < 0:
         text = Text("the padding must be at least 0, found {n}", n=placement.padding)
@@ -34,10 +35,6 @@ def prove(placement: Placement) -> Proof:
     widest = sweep.widest()
     faults = (*sweep.misplaced(), *sweep.overlaps(), *sweep.missized(widest))
     return Proof(faults, widest, sweep.nbytes())
-
-
-def _is_power_of_two(number: int) -> bool:
-    return number > 0 and number & (number - 1) == 0
 
 
 class _Life(msgspec.Struct):

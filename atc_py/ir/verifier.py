@@ -31,21 +31,18 @@ from atc_py.text import Text, verbatim
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """Facts about the target that the verifier needs.
+    """Facts about the target that the verifier needs."""
 
-    Attributes:
-        rows: the row of the operator with a name, or None where there is no such operator.
-        dtypes_ok: what is wrong with the dtypes of a node on its engine, or None. It is asked
-            from phase `typed` on, and only about nodes with an engine and the right operands.
-        storage_ok: what is wrong with the storage of a node's operands and results, or None. It is
-            asked of phase `placed`, when all conversions stand.
-        unsound_places: what is wrong with the memory plan of a graph of phase `placed`; asked
-            where nothing else is wrong.
-    """
-
+    # the row of the operator with a name, or None where there is no such operator
     rows: Callable[[str], TargetOp | None]
+    # what is wrong with the dtypes of a node on its engine, or None. It is asked from phase `typed`
+    # on, and only about nodes with an engine and the right operands
     dtypes_ok: Callable[[Node], Text | None] = lambda _node: None
+    # what is wrong with the storage of a node's operands and results, or None. It is asked of phase
+    # `placed`, when all conversions stand
     storage_ok: Callable[[Node], Text | None] = lambda _node: None
+    # what is wrong with the memory plan of a graph of phase `placed`; asked where nothing else is
+    # wrong
     unsound_places: Callable[[Graph], Iterable[Finding]] = lambda _graph: ()
 
 

@@ -1,6 +1,7 @@
 """The base class of passes, and the record of fusions."""
 
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from typing import ClassVar
 
 import msgspec
@@ -55,15 +56,6 @@ class PassFusions(msgspec.Struct):
             self.rules[rule] = self.rules.get(rule, 0) + count
 
 
-class Fusions(msgspec.Struct):
-    """The fusions of every pass that reports them, by the pass's name."""
-
-    passes: dict[str, PassFusions] = msgspec.field(default_factory=dict)
-
-    def of(self, name: str) -> PassFusions:
-        return self.passes.setdefault(name, PassFusions())
-
-
 class PassContext(msgspec.Struct, frozen=True, eq=False):
     """The facts that passes may know besides the graph."""
 
@@ -76,7 +68,10 @@ class PassContext(msgspec.Struct, frozen=True, eq=False):
     controls: Controls = msgspec.field(default_factory=Controls)
     # takes what was decided about precision
     decisions: Decisions = msgspec.field(default_factory=Decisions)
-    fusions: Fusions = msgspec.field(default_factory=Fusions)  # takes what rules of fusion found
+    # takes what rules of fusion found, by the name of the pass
+    fusions: defaultdict[str, PassFusions] = msgspec.field(
+        default_factory=lambda: defaultdict(PassFusions)
+    )
     reuse_memory: bool = True  # whether values may share addresses
     quant_bias: QuantBias = QuantBias.UNFOLDED  # the convention of biases of int8 layers
     only_atc_passes: bool = False  # whether rewrites that no pass of ATC does are left out

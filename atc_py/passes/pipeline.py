@@ -4,6 +4,7 @@ More than 400 lines: a table with a row for each pass.
 """
 
 from collections.abc import Collection, Iterable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -18,10 +19,9 @@ from atc_py.text import Text
 class PassRow(msgspec.Struct, frozen=True):
     """The facts of a pass. Its module is imported by a compilation that has work for it."""
 
-    # package and name of the pass; its module and its class have the same name
+    # package, file if several passes share one, and name, which the class has as well
     place: str
     summary: str
-    module: str = ""  # of passes that share one
     # operators without any of which the pass has nothing to do; None if it always may
     anchors: Collection[str] | None = None
     cann_only: bool = False  # it runs for SoCs of CANN, not for the generic device
@@ -44,8 +44,8 @@ class PassRow(msgspec.Struct, frozen=True):
 
     def load(self) -> type[Any]:
         """The class of the pass, a `passes.base.Pass`."""
-        package, _, name = self.place.partition("/")
-        module = import_module(f".{package}.{self.module or name.replace('-', '_')}", __package__)
+        package, file, *_ = self.place.split("/")
+        module = import_module(f".{package}.{file.replace('-', '_')}", __package__)
         loaded: type[Any] = getattr(module, self.class_name)
         return loaded
 
@@ -58,6 +58,9 @@ class PassRow(msgspec.Struct, frozen=True):
 
 _QUANTIZED = ("AscendQuant", "AscendRequant", "AscendRequantS16")
 """Operators whose results are int8 numbers of a known offset."""
+
+_launches = partial(PassRow, ub_fusion=True, requires=Phase.LAID_OUT)
+"""Make the row of a pass that lets nodes share launches."""
 
 PIPELINE: tuple[PassRow, ...] = (
     PassRow(
@@ -103,23 +106,23 @@ PIPELINE: tuple[PassRow, ...] = (
         optional=False,
     ),
     PassRow(
-        "quant/set-round-mode",
+        "quant/quantizations/set-round-mode",
         "Lets AscendQuant round ties to even where the SoC's kernel ignores round_mode.",
         anchors=("AscendQuant",),
         optional=False,
     ),
     PassRow(
-        "quant/cancel-quant-pairs",
+        "quant/quantizations/cancel-quant-pairs",
         "Removes AscendQuant after AscendAntiQuant where the two cancel.",
         anchors=("AscendAntiQuant",),
     ),
     PassRow(
-        "quant/merge-quants",
+        "quant/quantizations/merge-quants",
         "Merges AscendQuant nodes that quantize one value alike.",
         anchors=("AscendQuant",),
     ),
     PassRow(
-        "quant/fold-relu-into-dequant",
+        "quant/fold-into-dequant/fold-relu-into-dequant",
         "Turns Relu after AscendDequant into its relu_flag.",
         anchors=("AscendDequant",),
     ),
@@ -130,7 +133,7 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("V200RequantFusionPass",),
     ),
     PassRow(
-        "quant/fold-quant-scale",
+        "quant/fold-into-dequant/fold-quant-scale",
         "Moves the scale of AscendQuant into AscendDequant where the SoC cannot requantize.",
         anchors=("AscendQuant",),
         atc_names=("V100RequantFusionPass",),
@@ -144,13 +147,13 @@ PIPELINE: tuple[PassRow, ...] = (
         optional=False,
     ),
     PassRow(
-        "fusion/fuse-layer-norm",
+        "fusion/fuse-norms/fuse-layer-norm",
         "Turns a decomposed layer normalization into LayerNorm.",
         anchors=("Sqrt",),
         atc_names=("LayerNormONNXFusionPass",),
     ),
     PassRow(
-        "fusion/fuse-rms-norm",
+        "fusion/fuse-norms/fuse-rms-norm",
         "Turns a decomposed root mean square normalization into RmsNorm.",
         anchors=("Sqrt",),
         in_atc=False,
@@ -169,7 +172,7 @@ PIPELINE: tuple[PassRow, ...] = (
         in_atc=False,
     ),
     PassRow(
-        "fusion/softmax-of-rows",
+        "fusion/fuse-softmax/softmax-of-rows",
         "Turns SoftmaxV2 over several axes into SoftmaxV2 of the rows of a matrix.",
         anchors=("SoftmaxV2",),
         cann_only=True,
@@ -188,13 +191,13 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("GeluONNXFusionPass", "GeluFusionPass"),
     ),
     PassRow(
-        "fusion/fuse-hard-swish",
+        "fusion/fuse-swish/fuse-hard-swish",
         "Turns x * HardSigmoid(x), or x * Clip(x + 3, 0, 6) / 6, into HardSwish.",
         anchors=("ClipByValue", "HardSigmoid"),
         in_atc=False,
     ),
     PassRow(
-        "fusion/fuse-mul-maximum",
+        "fusion/fuse-factors/fuse-mul-maximum",
         "Turns the larger of x and x times a factor below 1 into LeakyRelu.",
         anchors=("Maximum",),
         atc_names=("MulMaximumFusionPass",),
@@ -206,25 +209,25 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("MatMulBiasAddFusionPass", "MatMulReshapeBiasAddFusionPass"),
     ),
     PassRow(
-        "fusion/fuse-pad-conv",
+        "fusion/fuse-pads/fuse-pad-conv",
         "Turns borders of zeros into padding of the convolution after them.",
         anchors=("PadV3D",),
         atc_names=("PadConv2dFusionPass", "PadDepthwiseConv2dFusionPass"),
     ),
     PassRow(
-        "fusion/fuse-pad-pool",
+        "fusion/fuse-pads/fuse-pad-pool",
         "Turns borders that do not change a pool's result into its padding.",
         anchors=("PadV3D",),
         atc_names=("Padv3dAvgpoolFusionPass",),
     ),
     PassRow(
-        "fusion/fuse-conv-batch-norm",
+        "fusion/fuse-into-weights/fuse-conv-batch-norm",
         "Folds BatchNorm into the filter and bias of the convolution before it.",
         anchors=("BatchNorm",),
         atc_names=("ConvBatchnormFusionPass", "Conv2DTransposeBatchnormFusionPass"),
     ),
     PassRow(
-        "fusion/fuse-conv-bias",
+        "fusion/fuse-into-weights/fuse-conv-bias",
         "Turns the addition of a constant per channel into the bias of the convolution.",
         anchors=("Add",),
         atc_names=("AABiasaddConvFusion", "TBEConvAddFusion"),
@@ -236,23 +239,21 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("TbeConvSigmoidMulQuantFusionPass",),
     ),
     PassRow(
-        "fusion/fuse-scale-into-weights",
+        "fusion/fuse-into-weights/fuse-scale-into-weights",
         "Multiplies a constant factor after a layer into its weights and bias.",
         anchors=("Mul", "RealDiv"),
         atc_names=("AConv2dMulFusion",),
     ),
     PassRow(
-        "fusion/linear-to-size",
+        "fusion/resize-to-size/linear-to-size",
         "Turns a linear Resize of images into ResizeBilinearV2 where both take the same places.",
-        module="resize_to_size",
         anchors=("Resize",),
         cann_only=True,
         atc_names=("ResizeFusionPass",),
     ),
     PassRow(
-        "fusion/nearest-to-size",
+        "fusion/resize-to-size/nearest-to-size",
         "Turns Resize to the nearest element into ResizeNearestNeighborV2, as CANN's parser does.",
-        module="resize_to_size",
         anchors=("Resize",),
         cann_only=True,
     ),
@@ -264,19 +265,19 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("TopKFusionPass",),
     ),
     PassRow(
-        "fusion/divide-by-product",
+        "fusion/fuse-factors/divide-by-product",
         "Turns a division by one float32 number into a product with its reciprocal.",
         anchors=("RealDiv",),
         atc_names=("RealDiv2MulsFusionPass",),
     ),
     PassRow(
-        "fusion/align-batch-norm",
+        "fusion/batch-norms/align-batch-norm",
         "Reshapes data of BatchNorm that are not of rank 4.",
         anchors=("BatchNorm",),
         optional=False,
     ),
     PassRow(
-        "fusion/batch-norm-to-bn-infer",
+        "fusion/batch-norms/batch-norm-to-bn-infer",
         "Turns BatchNorm with given statistics into BNInfer, with constant ones into BNInferenceD.",
         anchors=("BatchNorm",),
         atc_names=("BatchNormBnInferFusionPass", "HostBNFusionPass"),
@@ -288,29 +289,29 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("SameInputConv2dPass",),
     ),
     PassRow(
-        "fusion/rewrite-depthwise-conv",
+        "fusion/grouped-convs/rewrite-depthwise-conv",
         "Turns Conv2D with one group per input channel into DepthwiseConv2D.",
         anchors=("Conv2D",),
         atc_names=("GroupConv2DFusionPass",),
     ),
     PassRow(
-        "fusion/split-grouped-conv",
+        "fusion/grouped-convs/split-grouped-conv",
         "Splits convolutions by groups, only on `sim`: kernels of CANN take groups directly.",
         anchors=("Conv2D", "Conv3D"),
         optional=False,
     ),
     PassRow(
-        "fusion/remove-identities",
+        "fusion/merge-movements/remove-identities",
         "Removes ConcatD, ExpandD, PadV3D, SplitVD, StridedSliceD and TileD that change nothing.",
         anchors=("ConcatD", "ExpandD", "PadV3D", "SplitVD", "StridedSliceD", "TileD"),
     ),
     PassRow(
-        "fusion/merge-transposes",
+        "fusion/merge-movements/merge-transposes",
         "Turns Transposes that follow one another into one, a Reshape, or nothing.",
         anchors=("TransposeD",),
     ),
     PassRow(
-        "fusion/fuse-transpose-matmul",
+        "fusion/fuse-transposes/fuse-transpose-matmul",
         "Turns a Transpose of matrices into a flag of the product after it.",
         anchors=("BatchMatMulV2", "MatMulV2"),
         atc_names=("BatchMatMulFusionPass",),
@@ -324,12 +325,12 @@ PIPELINE: tuple[PassRow, ...] = (
         in_atc=False,
     ),
     PassRow(
-        "fusion/merge-reshapes",
+        "fusion/merge-movements/merge-reshapes",
         "Turns views of views into one, and removes those that change nothing.",
         anchors=VIEWS,
     ),
     PassRow(
-        "fusion/fuse-confusion-transpose",
+        "fusion/fuse-transposes/fuse-confusion-transpose",
         "Turns a Transpose with a Reshape before or after it into ConfusionTransposeD.",
         anchors=("TransposeD",),
         atc_names=("TransposeReshapeFusionPass", "ReshapeTransposeFusionPass"),
@@ -376,22 +377,21 @@ PIPELINE: tuple[PassRow, ...] = (
         requires=Phase.LAID_OUT,
     ),
     PassRow(
-        "layout/insert-trans-data",
+        "layout/trans-data/insert-trans-data",
         "Converts values between storage formats where neighbors disagree.",
         optional=False,
         requires=Phase.LAID_OUT,
     ),
     PassRow(
-        "layout/merge-trans-data",
+        "layout/trans-data/merge-trans-data",
         "Removes conversions of storage that cancel, and merges equal ones.",
         atc_names=("SameTransdataBreadthFusionPass", "TransOpBreadthFusionPass"),
         requires=Phase.LAID_OUT,
     ),
-    PassRow(
-        "fusion/merge-dequant",
+    _launches(
+        "fusion/merge-conversions/merge-dequant",
         "Launches a convolution or product together with the operators that turn its sums "
         "into floats.",
-        module="merge_conversions",
         atc_names=(
             "TbeConvDequantFusionPass",
             "TbeConvDequantQuantFusionPass",
@@ -402,22 +402,16 @@ PIPELINE: tuple[PassRow, ...] = (
             "TbeFixPipeFusionPass",
             "TbeMatmulFixPipeFusionPass",
         ),
-        ub_fusion=True,
-        requires=Phase.LAID_OUT,
     ),
-    PassRow(
-        "fusion/merge-requant",
+    _launches(
+        "fusion/merge-conversions/merge-requant",
         "Launches a convolution or product together with the operators that turn its sums "
         "into int8.",
-        module="merge_conversions",
         atc_names=("TbeConvRequantFusionPass", "TbeMatmulRequantFusionPass"),
-        ub_fusion=True,
-        requires=Phase.LAID_OUT,
     ),
-    PassRow(
-        "fusion/merge-conv-elemwise",
+    _launches(
+        "fusion/merge-kernels/merge-conv-elemwise",
         "Launches a convolution together with the elementwise operators after it.",
-        module="merge_kernels",
         atc_names=(
             "TbeConvCommonRules0FusionPass",
             "TbeConvCommonRules2FusionPass",
@@ -425,51 +419,37 @@ PIPELINE: tuple[PassRow, ...] = (
             "TbeDepthwiseConvElemwiseFusionPass",
             "TbeConv3dElemwisePass",
         ),
-        ub_fusion=True,
-        requires=Phase.LAID_OUT,
     ),
-    PassRow(
-        "fusion/merge-matmul-elemwise",
+    _launches(
+        "fusion/merge-kernels/merge-matmul-elemwise",
         "Launches a matrix product together with the elementwise operators after it.",
-        module="merge_kernels",
         atc_names=("ATbeMatmulElemwiseFusionPass",),
-        ub_fusion=True,
-        requires=Phase.LAID_OUT,
     ),
-    PassRow(
+    _launches(
         "fusion/merge-branches",
         "Launches elementwise operators together where a result has two readers, on SoCs of CANN.",
         cann_only=True,
         atc_names=("TbeMultiOutputFusionPass",),
-        ub_fusion=True,
-        requires=Phase.LAID_OUT,
     ),
-    PassRow(
+    _launches(
         "fusion/merge-groups",
         "Launches elementwise operators together wherever they meet, on SoCs of CANN.",
         cann_only=True,
         atc_names=("AutomaticUbFusion",),
-        ub_fusion=True,
-        requires=Phase.LAID_OUT,
     ),
-    PassRow(
-        "fusion/merge-elemwise",
+    _launches(
+        "fusion/merge-kernels/merge-elemwise",
         "Launches elementwise operators that follow one another together.",
-        module="merge_kernels",
         atc_names=("TbeEltwiseFusionPass",),
-        ub_fusion=True,
-        requires=Phase.LAID_OUT,
     ),
-    PassRow(
+    _launches(
         "fusion/merge-aipp-conv",
         "Launches AIPP together with the convolution that reads its images.",
         anchors=("Aipp",),
         atc_names=("TbeAippCommonFusionPass", "TbeAippConvZ"),
-        ub_fusion=True,
-        requires=Phase.LAID_OUT,
     ),
     PassRow(
-        "memory/join-convs-in-place",
+        "memory/join-in-place/join-convs-in-place",
         "Lets convolutions write their channels of images into the result of ConcatD.",
         anchors=("ConcatD",),
         cann_only=True,

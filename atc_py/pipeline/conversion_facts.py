@@ -61,7 +61,7 @@ def _fusions(passed: Passed) -> tuple[FusionEffect, ...]:
     found = []
     for run in passed.runs:
         if run.name in rows:
-            known = passed.context.fusions.passes.get(run.name)
+            known = passed.context.fusions.get(run.name)
             record = known or PassFusions(run.changes, run.changes)
             row = rows[run.name]
             found.append(FusionEffect(row.name, row.atc_names, row.ub_fusion, record))

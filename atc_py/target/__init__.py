@@ -2,9 +2,16 @@
 
 from atc_py.target.kernels import Kernels
 from atc_py.target.layouts import Layout
-from atc_py.target.operator_table import JOINED_IN_PLACE, VIEWS, find_operator, is_view, operators
+from atc_py.target.operator_table import (
+    JOINED_IN_PLACE,
+    VIEWS,
+    find_operator,
+    is_view,
+    operators,
+    unit_of,
+)
 from atc_py.target.row import Attribute, Column, Limit, Operand, TargetOp, Unit, Values
-from atc_py.target.soc import Isa, Resource, Soc, SocFamily
+from atc_py.target.soc import Resource, Soc, SocFamily
 from atc_py.target.socs import find_soc, is_former_name, socs
 
 __all__ = [
@@ -12,7 +19,6 @@ __all__ = [
     "VIEWS",
     "Attribute",
     "Column",
-    "Isa",
     "Kernels",
     "Layout",
     "Limit",
@@ -29,4 +35,5 @@ __all__ = [
     "is_view",
     "operators",
     "socs",
+    "unit_of",
 ]

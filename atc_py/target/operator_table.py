@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from atc_py.system.register import Register
 from atc_py.system.structs import replace
-from atc_py.target.row import Column, TargetOp
+from atc_py.target.row import Column, TargetOp, Unit
 from atc_py.target.soc import Resource
 from atc_py.tensor.dtypes import DType
 
@@ -63,6 +63,11 @@ def operators() -> tuple[TargetOp, ...]:
 def find_operator(name: str) -> TargetOp | None:
     row = ROWS.get(name)
     return None if row is None else with_bfloat16(row)
+
+
+def unit_of(op: str) -> Unit | None:
+    row = find_operator(op)
+    return None if row is None else row.unit
 
 
 VIEWS = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze"})

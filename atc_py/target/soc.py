@@ -9,37 +9,33 @@ from atc_py.tensor.dtypes import DType
 
 
 class SocStorage(msgspec.Struct, frozen=True, kw_only=True):
-    """Storage that the kernels of a SoC ask for where SoCs differ; defaults are the generic device.
+    """Storage that the kernels of a SoC ask for where SoCs differ; defaults are the generic device."""
 
-    Attributes:
-        depthwise_blocks: True if the filter of DepthwiseConv2D is stored in C1HWNCoC0; elsewhere
-            it is FRACTAL_Z with a group for each channel.
-        grouped_conv: True if one launch of Conv2D takes all groups, the filter in FRACTAL_Z(G);
-            elsewhere a grouped convolution is split into one for each group.
-        int8_blocks: True if products of int8 are stored in blocks, and all that quantizes matrices
-            with them: x1 and the result in FRACTAL_NZ, x2 in FRACTAL_Z. Elsewhere they are stored
-            like products of floats.
-        row_quants: operators that quantize to int8, or back, in rows as well as in blocks; those
-            that are not named do so in blocks alone where `int8_blocks` is set.
-        float32_c0: C0 of float32 in what a convolution or a product reads and writes, where its
-            data and its result are float32.
-        pads_to_four: True if the cube pads channels of a convolution that has at most four to four;
-            elsewhere they are padded to C0, unless the filter is stored in FRACTAL_Z_C04.
-        c04_filters: True if filters of at most four channels may be stored in FRACTAL_Z_C04 where
-            the user asks for it, beside data in NC1HWC0.
-        small_channel: True if the user asks for that.
-        rows_alone: True if there are no blocks but FRACTAL_NZ, and these of the right operand of a
-            product alone: all else is row by row.
-    """
-
+    # True if the filter of DepthwiseConv2D is stored in C1HWNCoC0; elsewhere it is FRACTAL_Z with a
+    # group for each channel
     depthwise_blocks: bool = True
+    # True if one launch of Conv2D takes all groups, the filter in FRACTAL_Z(G); elsewhere a grouped
+    # convolution is split into one for each group
     grouped_conv: bool = False
+    # True if products of int8 are stored in blocks, and all that quantizes matrices with them: x1
+    # and the result in FRACTAL_NZ, x2 in FRACTAL_Z. Elsewhere they are stored like products of
+    # floats
     int8_blocks: bool = False
+    # operators that quantize to int8, or back, in rows as well as in blocks; those that are not
+    # named do so in blocks alone where `int8_blocks` is set
     row_quants: frozenset[str] = frozenset()
+    # C0 of float32 in what a convolution or a product reads and writes, where its data and its
+    # result are float32
     float32_c0: int = 16
+    # True if the cube pads channels of a convolution that has at most four to four; elsewhere they
+    # are padded to C0, unless the filter is stored in FRACTAL_Z_C04
     pads_to_four: bool = True
+    # True if filters of at most four channels may be stored in FRACTAL_Z_C04 where the user asks
+    # for it, beside data in NC1HWC0
     c04_filters: bool = False
-    small_channel: bool = False
+    small_channel: bool = False  # True if the user asks for that
+    # True if there are no blocks but FRACTAL_NZ, and these of the right operand of a product alone:
+    # all else is row by row
     rows_alone: bool = False
 
 
@@ -60,30 +56,24 @@ class Requant(Enum):
 
 
 class QuantRules(msgspec.Struct, frozen=True, kw_only=True):
-    """Rules for quantized layers; the defaults are those of the generic device.
+    """Rules for quantized layers; the defaults are those of the generic device."""
 
-    Attributes:
-        roll_back: most channels that the data of an int8 layer can have for the layer to be taken
-            back to float16; 0 where no layer is.
-        requant: what becomes of a chain from AscendDequant to AscendQuant.
-        flat_slope: LeakyRelu after AscendDequant counts as Relu if its slope is nearer to 0 than
-            this.
-        obeys_round_mode: dtypes of results that AscendQuant rounds as its round_mode says; it
-            rounds others to the nearest integer, ties to even.
-        cuts_offsets: True if a fractional offset of AscendQuant loses its fraction where a
-            layer needs it as int8; it is rounded elsewhere.
-        needs_channels: True if a layer whose data have an unknown number of channels gets neither
-            the offset of its data in its bias nor offset_x.
-        even_int4: True if AscendQuant gives int4 along a last axis of even length alone.
-    """
-
+    # most channels that the data of an int8 layer can have for the layer to be taken back to
+    # float16; 0 where no layer is
     roll_back: int = 0
-    requant: Requant = Requant.SINGLE
+    requant: Requant = Requant.SINGLE  # what becomes of a chain from AscendDequant to AscendQuant
+    # LeakyRelu after AscendDequant counts as Relu if its slope is nearer to 0 than this
     flat_slope: float = 0.0
+    # dtypes of results that AscendQuant rounds as its round_mode says; it rounds others to the
+    # nearest integer, ties to even
     obeys_round_mode: frozenset[DType] = frozenset({DType.INT4, DType.INT8, DType.INT16})
+    # True if a fractional offset of AscendQuant loses its fraction where a layer needs it as int8;
+    # it is rounded elsewhere
     cuts_offsets: bool = False
+    # True if a layer whose data have an unknown number of channels gets neither the offset of its
+    # data in its bias nor offset_x
     needs_channels: bool = False
-    even_int4: bool = False
+    even_int4: bool = False  # True if AscendQuant gives int4 along a last axis of even length alone
 
 
 class SocFamily(Enum):
@@ -137,117 +127,84 @@ _PLAIN = QuantRules()
 
 
 class Soc(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts about one SoC.
+    """Facts about one SoC."""
 
-    Attributes:
-        name: as `--soc` takes it.
-        family: SoCs with the same kernels.
-        isa: generation of the instruction set.
-        arch: CCEC name of the core architecture.
-        aicores: AI Cores (cube and vector in one, or the cube part where they are split).
-        vector_cores: separate vector cores, 0 where there are none.
-        aicpus: AI CPU cores; 0 where the figure is not published.
-        mhz: cube clock in MHz.
-        vector_mhz: clock of the vector cores in MHz; 0 where it is the cube's, or there are none.
-        l2_kib: L2 cache in KiB.
-        l0a_kib: buffer of the cube's left operand in KiB; the right one's is as large.
-        l0c_kib: buffer of the cube's results in KiB.
-        l1_kib: L1 buffer of a core in KiB.
-        ub_kib: unified buffer of a core in KiB.
-        gm_read: bytes read from device memory per cycle and core.
-        gm_write: bytes written to device memory per cycle and core.
-        memory: device memory in bytes; None where the figure is not published.
-        memory_rate: bytes a second of the modules of device memory, reads and writes together; 0
-            where no figure is known beside the configuration's `gm_read` and `gm_write`.
-        cube_float32: True if the cube multiplies float32.
-        cube_hf32: True if the cube multiplies float32 operands rounded to HF32.
-        bfloat16: True if cube and vector take bfloat16.
-        fix_pipe: True if a pipe after the cube converts, activates and stores its results.
-        fix_pipe_functions: functions of each element that the fix pipe applies to what leaves
-            the cube's buffer: Relu to any float, all others to float16 alone.
-        fix_pipe_half_images: True if CANN's passes give the fix pipe functions of float16 alone, and
-            of convolutions of images alone: no product, volume, bfloat16, float32 or Cast.
-        fix_pipe_sums: True if the fix pipe adds another tensor of float16, or takes it off, and
-            applies a function before that and one after it.
-        channel_fusion: True if functions with a number for each channel, PRelu and BNInferenceD,
-            share launches of vector operators.
-        ub_fusion: True if results of the cube reach the unified buffer within a core, so that
-            vector operators can join the cube's launch. Elsewhere those of the fix pipe alone do.
-        conversion_fusion: True if what turns sums of integers into floats or small integers shares
-            the launch of the convolution or product before it.
-        folded_norms: True if BatchNorm of constants becomes BNInferenceD.
-        confusion_transpose: True if one kernel turns axes and changes the shape.
-        cube_average_pools: True if average pools of float16 run on the cube.
-        vector_fusion: True if vector operators that follow one another can share a launch.
-        deq_words: True if AscendDequant takes 64-bit words; only float16 factors elsewhere.
-        quant_float32: True if AscendQuant and AscendAntiQuant compute in float32; in float16
-            elsewhere.
-        requant: True if there is a kernel that goes from int32 to int8 in one step; whether a pass
-            makes nodes for it is in `quant_rules`.
-        requant_s16: True if there are kernels that go from int32 to int8 over int16.
-        quant_int4: True if AscendQuant gives int4.
-        quant_int16: True if AscendQuant gives int16.
-        assumed_kernels: True if CANN publishes nothing of most of its kernels, so that those of
-            its family are assumed.
-        assumed_rate: True if no page states `memory_rate`.
-        quant_rules: how CANN's passes treat quantized layers.
-        fractal_copies: True if copies into L1 turn rows of a matrix into fractals, and those out
-            of L0C turn them back; elsewhere the cube takes and gives FRACTAL_NZ alone.
-        mixed_cores: True if some vector kernels run on AI Cores and vector cores at once.
-        storage: what its kernels take in blocks.
-        most_gears: sets of shapes that a model may be compiled for.
-        gm_align: bytes; tensors in device memory start at multiples. Transfers are split into
-            pieces of at most 512 bytes and are fastest at addresses that are multiples of it.
-        gm_padding: bytes; what follows each tensor in memory, after its size is rounded up to as
-            many and before it is rounded up to `gm_align`. 0 where nothing follows.
-    """
-
-    name: str
-    family: SocFamily
-    isa: Isa
-    arch: str
-    aicores: int
-    vector_cores: int
-    aicpus: int
-    mhz: int
-    l2_kib: int
-    l0a_kib: int
-    l0c_kib: int
-    l1_kib: int
-    ub_kib: int
-    gm_read: int
-    gm_write: int
-    memory: int | None = None
+    name: str  # as `--soc` takes it
+    family: SocFamily  # SoCs with the same kernels
+    isa: Isa  # generation of the instruction set
+    arch: str  # CCEC name of the core architecture
+    aicores: int  # AI Cores (cube and vector in one, or the cube part where they are split)
+    vector_cores: int  # separate vector cores, 0 where there are none
+    aicpus: int  # AI CPU cores; 0 where the figure is not published
+    mhz: int  # cube clock in MHz
+    l2_kib: int  # L2 cache in KiB
+    l0a_kib: int  # buffer of the cube's left operand in KiB; the right one's is as large
+    l0c_kib: int  # buffer of the cube's results in KiB
+    l1_kib: int  # L1 buffer of a core in KiB
+    ub_kib: int  # unified buffer of a core in KiB
+    gm_read: int  # bytes read from device memory per cycle and core
+    gm_write: int  # bytes written to device memory per cycle and core
+    memory: int | None = None  # device memory in bytes; None where the figure is not published
+    # bytes a second of the modules of device memory, reads and writes together; 0 where no figure
+    # is known beside the configuration's `gm_read` and `gm_write`
     memory_rate: int = 0
-    cube_float32: bool = False
-    cube_hf32: bool = False
-    bfloat16: bool = False
+    cube_float32: bool = False  # True if the cube multiplies float32
+    cube_hf32: bool = False  # True if the cube multiplies float32 operands rounded to HF32
+    bfloat16: bool = False  # True if cube and vector take bfloat16
+    # True if a pipe after the cube converts, activates and stores its results
     fix_pipe: bool = False
+    # functions of each element that the fix pipe applies to what leaves the cube's buffer: Relu to
+    # any float, all others to float16 alone
     fix_pipe_functions: frozenset[str] = frozenset()
+    # True if CANN's passes give the fix pipe functions of float16 alone, and of convolutions of
+    # images alone: no product, volume, bfloat16, float32 or Cast
     fix_pipe_half_images: bool = False
+    # True if the fix pipe adds another tensor of float16, or takes it off, and applies a function
+    # before that and one after it
     fix_pipe_sums: bool = False
+    # True if functions with a number for each channel, PRelu and BNInferenceD, share launches of
+    # vector operators
     channel_fusion: bool = False
+    # True if CANN publishes nothing of most of its kernels, so that those of its family are assumed
     assumed_kernels: bool = False
-    assumed_rate: bool = False
+    assumed_rate: bool = False  # True if no page states `memory_rate`
+    # True if results of the cube reach the unified buffer within a core, so that vector operators
+    # can join the cube's launch. Elsewhere those of the fix pipe alone do
     ub_fusion: bool = True
+    # True if what turns sums of integers into floats or small integers shares the launch of the
+    # convolution or product before it
     conversion_fusion: bool = False
-    folded_norms: bool = False
-    confusion_transpose: bool = False
-    cube_average_pools: bool = False
+    folded_norms: bool = False  # True if BatchNorm of constants becomes BNInferenceD
+    confusion_transpose: bool = False  # True if one kernel turns axes and changes the shape
+    cube_average_pools: bool = False  # True if average pools of float16 run on the cube
+    # True if vector operators that follow one another can share a launch
     vector_fusion: bool = True
+    # True if AscendDequant takes 64-bit words; only float16 factors elsewhere
     deq_words: bool = True
+    # True if AscendQuant and AscendAntiQuant compute in float32; in float16 elsewhere
     quant_float32: bool = False
+    # True if there is a kernel that goes from int32 to int8 in one step; whether a pass makes nodes
+    # for it is in `quant_rules`
     requant: bool = False
-    requant_s16: bool = False
-    quant_int4: bool = False
-    quant_int16: bool = False
-    quant_rules: QuantRules = _PLAIN
+    requant_s16: bool = False  # True if there are kernels that go from int32 to int8 over int16
+    quant_int4: bool = False  # True if AscendQuant gives int4
+    quant_int16: bool = False  # True if AscendQuant gives int16
+    quant_rules: QuantRules = _PLAIN  # how CANN's passes treat quantized layers
+    # True if copies into L1 turn rows of a matrix into fractals, and those out of L0C turn them
+    # back; elsewhere the cube takes and gives FRACTAL_NZ alone
     fractal_copies: bool = False
+    # clock of the vector cores in MHz; 0 where it is the cube's, or there are none
     vector_mhz: int = 0
+    # True if some vector kernels run on AI Cores and vector cores at once
     mixed_cores: bool = False
+    # what its kernels take in blocks
     storage: SocStorage = msgspec.field(default_factory=SocStorage)
-    most_gears: int = 100
+    most_gears: int = 100  # sets of shapes that a model may be compiled for
+    # bytes; tensors in device memory start at multiples. Transfers are split into pieces of at most
+    # 512 bytes and are fastest at addresses that are multiples of it
     gm_align: int = 512
+    # bytes; what follows each tensor in memory, after its size is rounded up to as many and before
+    # it is rounded up to `gm_align`. 0 where nothing follows
     gm_padding: int = 0
 
     def __hash__(self) -> int:

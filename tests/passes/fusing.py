@@ -8,7 +8,7 @@ from atc_py.ir.verifier import verify_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext, PassFusions
 from atc_py.passes.manager import verifier_rules
-from atc_py.passes.precision.controls import Controls, Custom
+from atc_py.passes.precision.controls import Controls, Custom, NamedSettings
 from atc_py.passes.precision.mix_lists import MixList
 from atc_py.target import find_soc
 
@@ -32,12 +32,16 @@ def fuse(
     graph = parse_graph(text)
     soc = find_soc("sim")
     verify_graph(graph, verifier_rules(soc))
-    controls = Controls(keep_nodes=keep, custom_nodes=dict(custom or {}), lists=lists or {})
+    controls = Controls(
+        keep=NamedSettings(dict.fromkeys(keep, True)),
+        custom=NamedSettings(dict(custom or {})),
+        lists=lists or {},
+    )
     context = PassContext(soc, PrecisionMode.FORCE_FP16, "model.onnx", controls=controls)
     changes = step().run(graph, context)
     graph.sort()
     verify_graph(graph, verifier_rules(soc))
-    record = context.fusions.of(step.row.name)
+    record = context.fusions[step.row.name]
     assert record.effective == changes
     return graph, record
 

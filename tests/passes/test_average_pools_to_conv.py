@@ -145,7 +145,7 @@ def test_window_over_the_whole_input_stays_a_reduction_and_says_why() -> None:
     context = PassContext(find_soc("Ascend310P3"), PrecisionMode.FORCE_FP16, "model.onnx")
     run_passes(graph, context, verify=True)
     assert "AvgPoolV2" in [node.op for node in graph.nodes]
-    miss = context.fusions.of(AveragePoolsToConvPass.row.name).nearest
+    miss = context.fusions[AveragePoolsToConvPass.row.name].nearest
     assert miss is not None
     assert miss.reason == "a window over the whole input is a reduction"
 
@@ -156,7 +156,7 @@ def test_pass_reports_the_pools() -> None:
     )
     context = PassContext(find_soc("Ascend310P3"), PrecisionMode.FORCE_FP16, "model.onnx")
     run_passes(graph, context, verify=True)
-    assert context.fusions.of(AveragePoolsToConvPass.row.name).effective == 1
+    assert context.fusions[AveragePoolsToConvPass.row.name].effective == 1
     names = {node.name for node in graph.nodes if node.op in {"DepthwiseConv2D", "Mul"}}
     assert names <= set(context.decisions.nodes)
 

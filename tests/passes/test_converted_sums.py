@@ -230,7 +230,7 @@ def test_pass_reports_the_chain(step: type[Pass], tail: str) -> None:
     graph = parse_graph(CONV.replace("TAIL", TAILS[tail]))
     context = PassContext(find_soc("Ascend310P3"), PrecisionMode.FORCE_FP16, "model.onnx")
     run_passes(graph, context, disabled=frozenset({"assign-storage"}))
-    assert context.fusions.of(step.row.name).effective == 1
+    assert context.fusions[step.row.name].effective == 1
 
 
 def test_generic_device_is_as_before() -> None:
@@ -247,7 +247,7 @@ def test_sums_with_two_readers_stay_apart_and_say_why(step: type[Pass]) -> None:
     context = PassContext(find_soc("Ascend310P3"), PrecisionMode.FORCE_FP16, "model.onnx")
     run_passes(graph, context, verify=True, disabled=frozenset({"assign-storage"}))
     assert not any(launch[0] == "Conv2D" for launch in _launches(graph))
-    miss = context.fusions.of(step.row.name).nearest
+    miss = context.fusions[step.row.name].nearest
     assert miss is not None
     assert "%c is an output of the model" in miss.reason
 

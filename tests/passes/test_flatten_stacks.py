@@ -90,7 +90,7 @@ def test_operands_that_all_rows_share_fit_rows_and_numbers_stay(
     assert [value.type.shape for value in sums.present_inputs] == [(64, 64), seen]
     feeds = {"x": np.random.default_rng(5).standard_normal((2, 32, 64)).astype(np.float32)}
     graph, context = compiled(text)
-    assert context.fusions.of(FlattenStacksPass.row.name).effective
+    assert context.fusions[FlattenStacksPass.row.name].effective
     apart = compiled(text, "Ascend310P3", FlattenStacksPass.row.name)[0]
     found, expected = (results_of_typed(each, feeds, "Ascend310P3")["y"] for each in (graph, apart))
     assert found.tobytes() == expected.tobytes()
@@ -111,7 +111,7 @@ def test_others_stay_as_they_are_and_say_why(old: str, new: str, reason: str) ->
         text = text.replace("  const %g", "  input %p : float32[1,32,64] ND\n  const %g")
     if "axis=1" in new:
         text = text.replace("%g : float32[64] ND", "%g : float32[32,64] ND")
-    record = compiled(text)[1].fusions.of(FlattenStacksPass.row.name)
+    record = compiled(text)[1].fusions[FlattenStacksPass.row.name]
     assert record.nearest is not None
     assert reason in record.nearest.reason
 

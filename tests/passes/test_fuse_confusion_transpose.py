@@ -13,7 +13,7 @@ from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
-from atc_py.passes.fusion.fuse_confusion_transpose import FuseConfusionTransposePass
+from atc_py.passes.fusion.fuse_transposes import FuseConfusionTransposePass
 from atc_py.passes.manager import run_passes
 from atc_py.target import find_soc, socs
 from atc_py.target.soc import SocFamily
@@ -121,7 +121,7 @@ def test_others_are_left_alone_and_say_why(changes: dict[str, str], reason: str)
     context = PassContext(find_soc("Ascend310P3"), PrecisionMode.FORCE_FP16, "model.onnx")
     run_passes(graph, context, verify=True)
     assert "ConfusionTransposeD" not in [node.op for node in graph.nodes]
-    miss = context.fusions.of(FuseConfusionTransposePass.row.name).nearest
+    miss = context.fusions[FuseConfusionTransposePass.row.name].nearest
     assert miss is not None
     assert reason in miss.reason
 
@@ -156,7 +156,7 @@ def test_pass_reports_the_pairs() -> None:
     graph = parse_graph(SPLIT)
     context = PassContext(find_soc("Ascend310P3"), PrecisionMode.FORCE_FP16, "model.onnx")
     run_passes(graph, context)
-    assert context.fusions.of(FuseConfusionTransposePass.row.name).effective == 1
+    assert context.fusions[FuseConfusionTransposePass.row.name].effective == 1
 
 
 def test_rows_say_which_families_have_the_kernel() -> None:

@@ -14,10 +14,9 @@ from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
-from atc_py.passes.fusion.fuse_hard_swish import FuseHardSwishPass
 from atc_py.passes.fusion.fuse_masked_softmax import FuseMaskedSoftmaxPass
-from atc_py.passes.fusion.fuse_rms_norm import FuseRmsNormPass
-from atc_py.passes.fusion.fuse_swish import FuseSwishPass
+from atc_py.passes.fusion.fuse_norms import FuseRmsNormPass
+from atc_py.passes.fusion.fuse_swish import FuseHardSwishPass, FuseSwishPass
 from atc_py.passes.manager import run_passes
 from atc_py.target import find_soc
 from tests.passes.test_fuse_masked_softmax import MASKED
@@ -90,7 +89,7 @@ def test_pattern_stays_where_the_fused_operator_has_no_kernel(soc: str, op: str)
     assert (op in {node.op for node in graph.nodes}) is bool(fused)
     if not fused:
         assert str(graph) == before
-        miss = context.fusions.of(step.row.name).nearest
+        miss = context.fusions[step.row.name].nearest
         assert miss is not None
         assert miss.reason == f"{op} has no AI Core kernel on {soc}"
 

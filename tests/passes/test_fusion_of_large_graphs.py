@@ -109,6 +109,6 @@ def test_reason_counts_readers_where_there_are_a_thousand() -> None:
     for node in graph.nodes:
         node.engine = Engine.AICORE
     assert MergeElemwisePass().run(graph, context) == 0
-    miss = context.fusions.of("merge-elemwise").nearest
+    miss = context.fusions["merge-elemwise"].nearest
     assert miss is not None
     assert miss.reason == f"one node must read %r, found {many} Exp, Sqrt"

@@ -137,7 +137,7 @@ def test_images_are_nchw_and_transposed_ones_are_not() -> None:
 
 def test_pass_has_the_name_and_a_file_of_its_row() -> None:
     for row in PIPELINE:
-        assert re.fullmatch(r"[a-z]+/[a-z0-9-]+", row.place)
+        assert re.fullmatch(r"[a-z]+(/[a-z0-9-]+){1,2}", row.place)
         assert row.summary.endswith(".")
         assert row.load().row is row
         assert row.load().__doc__
@@ -167,7 +167,7 @@ def _compiled(text: str, soc: str) -> list[str]:
     graph, dumps = parse_graph(text), list[str]()
     context = PassContext(find_soc(soc), PrecisionMode.FORCE_FP16, "model.onnx")
     runs = run_passes(graph, context, after=lambda _name, step: dumps.append(print_graph(step)))
-    records = context.fusions.passes
+    records = context.fusions
     effects = [(run.name, run.changes, records.get(run.name, PassFusions())) for run in runs]
     return [*dumps, *map(repr, effects)]
 

@@ -8,7 +8,7 @@ import pytest
 from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.passes.base import Fusions, Pass, PassContext
+from atc_py.passes.base import Pass, PassContext, PassFusions
 from atc_py.passes.fusion.merge_branches import MergeBranchesPass
 from atc_py.passes.fusion.merge_groups import MergeGroupsPass
 from atc_py.passes.fusion.merge_kernels import (
@@ -122,7 +122,7 @@ BRANCHED: dict[str, tuple[dict[str, str], list[set[str]]]] = {
 """Nodes that share a launch where a result has two readers."""
 
 
-def _compiled(text: str, mode: str, *, merged: bool) -> tuple[Graph, Fusions]:
+def _compiled(text: str, mode: str, *, merged: bool) -> tuple[Graph, dict[str, PassFusions]]:
     """Return a lowered graph with dtypes and formats, and launches merged where that is wanted."""
     graph = parse_graph(text)
     context = PassContext(find_soc("sim"), PrecisionMode(mode), "model.onnx")
@@ -160,7 +160,7 @@ def test_scope_ends_with_the_last_function_and_spans_views() -> None:
     graph, fusions = _compiled(PRODUCT, "force_fp16", merged=True)
     scopes = {node.op: node.scope for node in graph.nodes if node.op != "Cast"}
     assert scopes == dict.fromkeys(["BatchMatMulV2", "RealDiv", "Add", "Reshape", "Sub", "Mul"], 1)
-    assert fusions.of("merge-matmul-elemwise").effective == 1
+    assert fusions["merge-matmul-elemwise"].effective == 1
 
 
 @pytest.mark.parametrize("reason", APART)
@@ -168,7 +168,7 @@ def test_launches_stay_apart_and_say_why(reason: str) -> None:
     text, changes, name, message = APART[reason]
     graph, fusions = _compiled(changed(text, changes), "force_fp16", merged=True)
     assert next(node for node in graph.nodes if node.op == "Conv2D").scope == 0
-    nearest = fusions.of(name).nearest
+    nearest = fusions[name].nearest
     assert nearest is not None
     assert message in nearest.reason
     # Only a function of each element that cannot join is a near miss.
@@ -188,7 +188,7 @@ def test_launch_holds_a_bounded_number_of_functions() -> None:
     graph, fusions = _compiled(text, "force_fp32", merged=True)
     sizes = Counter(node.scope for node in graph.nodes)
     assert sizes == {1: 17, 2: 17, 3: 6}
-    assert fusions.of("merge-elemwise").effective == 3
+    assert fusions["merge-elemwise"].effective == 3
 
 
 GROUPED: dict[str, tuple[dict[str, str], list[set[str]]]] = {

@@ -32,7 +32,7 @@ class AveragePoolsToConvPass(Pass):
     def run(self, graph: Graph, context: PassContext) -> int:
         if not context.soc.cube_average_pools:
             return 0
-        record, count = context.fusions.of(self.row.name), 0
+        record, count = context.fusions[self.row.name], 0
         for node in [node for node in graph.nodes if node.op == "AvgPoolV2"]:
             reason = _refused(node)
             if reason:

@@ -8,18 +8,13 @@ class EliminateDeadCodePass(Pass):
     """live = result + producers(inputs of live); all others go."""
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        live = _live_nodes(graph)
+        live: set[Node] = set()
+        stack: list[Node] = [graph.result]
+        while stack:
+            node = stack.pop()
+            if node not in live:
+                live.add(node)
+                stack.extend(node.producers)
         dead = [node for node in graph.nodes if node not in live]
         graph.remove_nodes(dead)
         return len(dead)
-
-
-def _live_nodes(graph: Graph) -> set[Node]:
-    live: set[Node] = set()
-    stack: list[Node] = [graph.result]
-    while stack:
-        node = stack.pop()
-        if node not in live:
-            live.add(node)
-            stack.extend(node.producers)
-    return live

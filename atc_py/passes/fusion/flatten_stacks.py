@@ -30,7 +30,7 @@ class FlattenStacksPass(Pass):
     def run(self, graph: Graph, context: PassContext) -> int:
         if context.soc.fractal_copies:
             return 0
-        record = context.fusions.of(self.row.name)
+        record = context.fusions[self.row.name]
         gone: list[Node] = []
         for node in list(graph.nodes):
             if not any(_rows_of(value) for value in node.present_inputs):

@@ -125,16 +125,12 @@ def _halved_product(match: Match, sum_: Node, x: Value) -> Node:
             _scaled_by(match, last, 0.5)
             return last
         if scalar(factor) is None:
-            _require_half(match, factor, x)
+            half = match.producer(factor, *_SCALES)
+            if _scaled_by(match, half, 0.5) is not x:
+                raise MissError("half of x must be the factor, found {node}", half)
             return product
     _scaled_by(match, product, 0.5)
     last = match.consumer(product, "Mul")
     if match.other(last, product.output) is not x:
         raise MissError("x must be a factor, found {node}", last)
     return last
-
-
-def _require_half(match: Match, value: Value, x: Value) -> None:
-    node = match.producer(value, *_SCALES)
-    if _scaled_by(match, node, 0.5) is not x:
-        raise MissError("half of x must be the factor, found {node}", node)

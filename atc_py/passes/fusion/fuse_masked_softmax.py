@@ -1,10 +1,9 @@
 """The softmax of masked scores, as attention has it, becomes one operator."""
 
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from atc_py.ir import DeferredConst, Node, SplatConst, Value
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, scalar
@@ -70,7 +69,8 @@ def require_low_fill(match: Match, mask: Mask, dtype: DType) -> None:
         const, found = mask.condition.const, mask.condition.type
         needs = Text("the mask must be constant, found {found}", found=found)
         match.require(const, text.with_values(needs=needs), node)
-        rows = 0 if const is None else _whole_rows(const.numpy() == mask.hides)
+        masked = np.False_ if const is None else const.numpy() == mask.hides
+        rows = int(np.atleast_1d(masked).all(axis=-1).sum())
         needs = Text("the mask must be without such rows, found {found}", found=rows)
         match.require(not rows, text.with_values(needs=needs), node)
     elif mask.adds:
@@ -115,10 +115,6 @@ def _turned(match: Match, condition: Value, *, hides: bool) -> tuple[Value, bool
 def _rounded(number: float, dtype: DType) -> float:
     with np.errstate(over="ignore"):
         return float(np.array(number).astype(dtype.numpy))
-
-
-def _whole_rows(masked: NDArray[Any]) -> int:
-    return int(np.count_nonzero(np.atleast_1d(masked).all(axis=-1)))
 
 
 _FUSED = "ScaledMaskedSoftmax"

@@ -1,10 +1,8 @@
 """Convolutions of one input that differ in their filters alone become one."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from atc_py.ir import DeferredConst, Graph, Node, TensorType, Value
 from atc_py.passes.base import PassContext
@@ -137,12 +135,14 @@ def _write(match: Match, convs: list[Node], relus: list[Node], channels: list[in
 
 def _joined(graph: Graph, values: Sequence[Value]) -> Value:
     """Filters or biases of several convolutions, one after the other."""
-
-    def compute(*arrays: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return np.concatenate(arrays)
-
     sources = [value.const for value in values if value.const is not None]
     total = sum(source.shape[0] for source in sources)
     shape = (total, *sources[0].shape[1:])
-    data = DeferredConst(sources[0].dtype, shape, sources, compute, "joined along the outputs")
+    data = DeferredConst(
+        sources[0].dtype,
+        shape,
+        sources,
+        lambda *arrays: np.concatenate(arrays),
+        "joined along the outputs",
+    )
     return graph.constant(f"{values[0].name}.joined", data)

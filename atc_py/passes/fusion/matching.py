@@ -17,7 +17,7 @@ import numpy as np
 from atc_py.ir import AttrValue, DenseConst, Graph, Node, Origin, Return, Value
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Miss, Pass, PassContext, PassFusions
-from atc_py.target import Column, Soc, find_operator, is_view
+from atc_py.target import Column, find_operator, is_view
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text, made_text
@@ -78,15 +78,7 @@ class Match:
         self.borrowed: list[Node] = []
         self.dead: list[Node] = []
         self.rule = ""
-        self._context = context
-
-    @property
-    def soc(self) -> Soc:
-        return self._context.soc
-
-    @property
-    def only_atc(self) -> bool:
-        return self._context.only_atc_passes
+        self.context = context
 
     def producer(self, value: Value | None, *ops: str) -> Node:
         """The node that computes `value`, which must be one of `ops`; it is kept."""
@@ -227,7 +219,7 @@ class Match:
 
     def require_one_precision(self) -> None:
         """Require controls of precision to treat all nodes of the match alike."""
-        controls = self._context.controls
+        controls = self.context.controls
         if not (controls.concern_nodes or controls.lists):
             return
         nodes = [*self.nodes, *self.borrowed]
@@ -241,23 +233,23 @@ class Match:
                 op_2=others[0].op,
             )
         for node in nodes:
-            given = controls.custom_of(node) is not None
+            given = controls.custom.of(node) is not None
             self.require(not given, "customize-dtypes gives the dtypes of {op}", node)
             moved = node.op in controls.lists
             self.require(not moved, "modify-mixlist moves {op} to another list", node)
 
     def columns_of(self, op: str) -> tuple[Column, ...]:
         row = find_operator(op)
-        return () if row is None else row.columns_on(self._context.soc)
+        return () if row is None else row.columns_on(self.context.soc)
 
     def require_kernel(self, op: str, last: Node) -> None:
         """Require the SoC to have an AI Core kernel of `op` for the result of `last`.
 
         Where the mode keeps all dtypes the kernel must have the result's, or a wider one.
         """
-        soc, columns = self._context.soc.name, self.columns_of(op)
+        soc, columns = self.context.soc.name, self.columns_of(op)
         self.require(columns, "{op} has no AI Core kernel on {soc}", last, op=op, soc=soc)
-        if self._context.precision_mode is PrecisionMode.MUST_KEEP_ORIGIN_DTYPE:
+        if self.context.precision_mode is PrecisionMode.MUST_KEEP_ORIGIN_DTYPE:
             dtype = last.outputs[0].type.dtype
             kept = any(column.outputs[0] in {dtype, DType.FLOAT32} for column in columns)
             self.require(
@@ -271,12 +263,8 @@ class Match:
 
     def forces_float16(self) -> bool:
         """True if the mode computes all nodes of the match in float16, whatever they were."""
-        forced = self._context.precision_mode is PrecisionMode.FORCE_FP16
-        return forced and not any(self._context.controls.keeps(node) for node in self.nodes)
-
-    def makes_bfloat16(self) -> bool:
-        """True if the mode makes floats bfloat16, constants of float16 among them."""
-        return self._context.precision_mode.is_bfloat16
+        forced = self.context.precision_mode is PrecisionMode.FORCE_FP16
+        return forced and not any(self.context.controls.keeps(node) for node in self.nodes)
 
     def become(
         self,
@@ -385,7 +373,7 @@ class RewritePass(Pass):
         """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        record = context.fusions.of(self.row.name)
+        record = context.fusions[self.row.name]
         anchors = self.row.anchors or ()
         before, gone = record.effective, set[object]()
         for node in list(graph.nodes):

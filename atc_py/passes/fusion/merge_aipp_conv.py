@@ -35,7 +35,7 @@ class MergeAippConvPass(Pass):
     def run(self, graph: Graph, context: PassContext) -> int:
         if context.soc.isa not in _TAKEN_BY:
             return 0
-        record = context.fusions.of(self.row.name)
+        record = context.fusions[self.row.name]
         count = 0
         for aipp in [node for node in graph.nodes if node.op == "Aipp"]:
             chain, reason = _chain(aipp)

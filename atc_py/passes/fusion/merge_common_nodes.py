@@ -32,7 +32,7 @@ class MergeCommonNodesPass(Pass):
             kept.origins = _origins(kept, others)
         gone = [node for others in twins.values() for node in others]
         graph.remove_nodes(gone)
-        context.fusions.of(self.row.name).applied(len(gone))
+        context.fusions[self.row.name].applied(len(gone))
         return len(gone)
 
 
@@ -63,7 +63,7 @@ class _FirstNodes:
         """
         controls = self._concerned and (
             self._controls.keeps(node),
-            self._controls.custom_of(node) is not None,
+            self._controls.custom.of(node) is not None,
         )
         key = *_key(node), controls
         if key not in self._single:

@@ -9,12 +9,7 @@ from typing import ClassVar
 
 from atc_py.ir import Engine, Graph, Node
 from atc_py.passes.base import PassContext
-from atc_py.passes.fusion.merge_kernels import (
-    MergePass,
-    any_open,
-    in_float32,
-    only_reader,
-)
+from atc_py.passes.fusion.merge_kernels import MergePass, any_open, in_float32, only_reader
 from atc_py.target import Soc, find_operator
 from atc_py.target.soc import IMAGE_CONVS
 from atc_py.tensor.dtypes import DType

@@ -34,7 +34,7 @@ class MergeGroupsPass(Pass):
         if not context.soc.vector_fusion:
             return 0
         groups = _Groups(graph, context.soc)
-        count = groups.form(context.fusions.of(self.row.name))
+        count = groups.form(context.fusions[self.row.name])
         if count:
             put_launches_in_order(graph)
         return count

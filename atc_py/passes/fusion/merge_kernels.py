@@ -22,7 +22,7 @@ from atc_py.ir import (
 )
 from atc_py.passes.base import Miss, Pass, PassContext
 from atc_py.passes.fusion.matching import listed_readers, scalar
-from atc_py.target import VIEWS, Soc, Unit, find_operator
+from atc_py.target import VIEWS, Soc, Unit, find_operator, unit_of
 from atc_py.target.soc import IMAGE_CONVS, SLOPED, SUMS, fix_pipe_length
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
@@ -52,7 +52,7 @@ class MergePass(Pass):
     repeats: ClassVar[bool] = False  # whether parts of a head's result are seen with its own dims
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        record = context.fusions.of(self.row.name)
+        record = context.fusions[self.row.name]
         scope = max((node.scope for node in graph.nodes), default=0)
         first = scope
         slopes = _Slopes(graph)
@@ -64,7 +64,7 @@ class MergePass(Pass):
                 scope += 1
                 for node in (head, *members):
                     node.scope = scope
-                if is_on_cube(head):
+                if unit_of(head.op) is Unit.CUBE:
                     slopes.widen(members)
                 record.applied()
             else:
@@ -76,14 +76,11 @@ class MergePass(Pass):
         row = find_operator(node.op)
         if row is None or node.engine is not Engine.AICORE:
             return False
-        if row.family not in self.families and not self._begins_by_channel(node, soc):
+        by_channel = self.families == ELEMENTWISE and node.op in BY_CHANNEL and soc.channel_fusion
+        if row.family not in self.families and not by_channel:
             return False
         types = [value.type for value in (*node.present_inputs, *node.outputs)]
         return len(node.outputs) == 1 and types[-1].dtype.is_float and not any_open(types)
-
-    def _begins_by_channel(self, node: Node, soc: Soc) -> bool:
-        """True if a function of channels begins launches of this kind."""
-        return self.families == ELEMENTWISE and node.op in BY_CHANNEL and soc.channel_fusion
 
     def _members(self, head: Node, soc: Soc) -> tuple[list[Node], str, Node]:
         """The nodes that follow `head`, why no more do, and the node to blame."""
@@ -210,11 +207,6 @@ def is_function(node: Node) -> bool:
     return row.family in ELEMENTWISE or node.op in BY_CHANNEL
 
 
-def is_on_cube(head: Node) -> bool:
-    row = find_operator(head.op)
-    return row is not None and row.unit is Unit.CUBE
-
-
 def _unfit_numbers(head: Node, value: Value, node: Node) -> str:
     """The reason why a launch has no place for the numbers of a function of channels."""
     if node.input(0) is not value or any(each.const is None for each in node.present_inputs[1:]):
@@ -241,11 +233,12 @@ def unreached(head: Node, start: Node, functions: Sequence[Node], soc: Soc) -> s
     alone = ""
     if node.op in BY_CHANNEL:
         alone = Text("{soc} launches {op} separately", soc=soc.name, op=node.op)
-    if not is_on_cube(head):
+    if unit_of(head.op) is not Unit.CUBE:
         if not soc.vector_fusion:
             return Text("{soc} launches vector operators one by one", soc=soc.name)
         return "" if soc.channel_fusion else alone
-    pipe = soc.fix_pipe_functions if _leaves_by_pipe(head, soc) else frozenset()
+    by_pipe = not soc.fix_pipe_half_images or head.op in IMAGE_CONVS
+    pipe = soc.fix_pipe_functions if by_pipe else frozenset()
     done = _done_by_fix_pipe(functions, soc) if pipe else 0
     if done == len(functions):
         return ""
@@ -261,11 +254,6 @@ def unreached(head: Node, start: Node, functions: Sequence[Node], soc: Soc) -> s
     else:
         text = Text("after the cube {soc} applies only one of {known}, found {node}")
     return text.with_values(soc=soc.name, known=known, node=repr(node))
-
-
-def _leaves_by_pipe(head: Node, soc: Soc) -> bool:
-    """True if passes of CANN give functions after `head` to the fix pipe, where there is one."""
-    return not soc.fix_pipe_half_images or head.op in IMAGE_CONVS
 
 
 def _done_by_fix_pipe(functions: Sequence[Node], soc: Soc) -> int:

@@ -29,7 +29,7 @@ class RankOnCorePass(RewritePass):
         axis = int(node.attributes["dim"]) % x.type.rank  # type: ignore[arg-type]  # verified: an int
         k = values.type.shape[axis]
         match.require(node.attributes["sorted"], "elements must be sorted", node)
-        family = match.soc.family
+        family = match.context.soc.family
         taken = _is_taken(x.type, axis, k, family)
         match.require(
             taken,
@@ -41,7 +41,9 @@ class RankOnCorePass(RewritePass):
         )
         match.require(x.type.dtype.itemsize <= np.float32().itemsize, "x must be at most float32")
         match.require_kernel("TopKD", node)
-        match.require(not match.makes_bfloat16(), "the index ramp must stay float16", node)
+        match.require(
+            not match.context.precision_mode.is_bfloat16, "the index ramp must stay float16", node
+        )
         match.require_one_precision()
         _write(match, node, axis, k)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from atc_py.ir import Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
-from atc_py.target import Unit, find_operator
+from atc_py.target import Unit, find_operator, unit_of
 from atc_py.target.stored_nodes import IMAGE_RANK, VOLUME_RANK
 from atc_py.tensor.dtypes import Format
 
@@ -49,13 +49,7 @@ def _seeds(node: Node) -> list[Value]:
 def _neighbors(value: Value) -> Iterator[Value]:
     nodes = [*value.consumers, *([value.producer] if value.producer is not None else [])]
     for node in nodes:
-        if _keeps_axes(node):
+        keeps_axes = node.op not in {"Aipp", "TransposeD"}
+        if keeps_axes and unit_of(node.op) in {Unit.VECTOR, Unit.MOVE}:
             around = (*node.present_inputs, *node.outputs)
             yield from (each for each in around if each.type.rank == value.type.rank)
-
-
-def _keeps_axes(node: Node) -> bool:
-    row = find_operator(node.op)
-    if row is None or row.unit is Unit.LOCAL or row.unit is Unit.CUBE:
-        return False
-    return node.op not in {"Aipp", "TransposeD"}

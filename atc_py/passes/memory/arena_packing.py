@@ -173,17 +173,12 @@ _BY_WEIGHT: tuple[_Order, ...] = (
 def widest(spans: Sequence[Span]) -> int:
     """Units that are alive at the widest moment; no packing can do with less."""
     alive = most = 0
-    for _, change in sorted(_changes(spans)):
+    changes = [(span.first, span.size) for span in spans]
+    changes += [(span.last + 1, -span.size) for span in spans]
+    for _, change in sorted(changes):
         alive += change
         most = max(most, alive)
     return most
-
-
-def _changes(spans: Sequence[Span]) -> Iterator[tuple[int, int]]:
-    """Yield (moment, units more or less) of every beginning and end."""
-    for span in spans:
-        yield span.first, span.size
-        yield span.last + 1, -span.size
 
 
 def pack(spans: Sequence[Span]) -> Packing:

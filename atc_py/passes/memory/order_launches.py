@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from atc_py.ir import Graph, Node, Value, launches_in
 from atc_py.passes.base import Pass, PassContext
-from atc_py.target import Unit, find_operator
+from atc_py.target import Unit, unit_of
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.resampling import RESIZES_TO_SIZE
 
@@ -101,8 +101,7 @@ class _Constants:
         dtype = value.type.dtype
         if node.op in _SIZES_ADDED:
             return self._sizes.setdefault((dtype, value.const.numpy().tobytes()), value)
-        row = find_operator(node.op)
-        of_cube = row is not None and row.unit is Unit.CUBE and position < _FILTER_AND_BIAS
+        of_cube = unit_of(node.op) is Unit.CUBE and position < _FILTER_AND_BIAS
         if of_cube or (dtype in _CONVERTED and node.op not in _JOINS):
             return None
         self._file[value] = None

@@ -200,7 +200,7 @@ class _Assignment:
             yield DtypeRequest(tuple(current), results, "no kernel: as its input")
             return
         tensors = tensors_of(node, row, self._origin, self._context)
-        asked = self._controls.custom_of(node)
+        asked = self._controls.custom.of(node)
         mode = self._context.precision_mode
         if asked is not None:
             yield customised(tensors, asked, next(requests(mode, tensors)))

@@ -18,7 +18,13 @@ from atc_py.diag import (
     Sink,
 )
 from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
-from atc_py.passes.precision.controls import Controls, Custom, ModelNames, unknown_name
+from atc_py.passes.precision.controls import (
+    Controls,
+    Custom,
+    ModelNames,
+    NamedSettings,
+    unknown_name,
+)
 from atc_py.passes.precision.implementations import IMPLEMENTATIONS
 from atc_py.passes.precision.mix_lists import MixList, read_moves
 from atc_py.system.input_files import read_text
@@ -54,23 +60,20 @@ def find_controls(
 ) -> tuple[Controls, tuple[Diagnostic, ...]]:
     """`read_controls`, with NOT_IN_MODEL for each unknown name instead of an error."""
     reader = _Reader(names)
-    implementation_nodes, implementation_types = reader.implementations(options.op_precision_mode)
-    keep_nodes, keep_types = reader.keep(options.keep_dtype)
-    custom_nodes, custom_types = reader.custom(options.customize_dtypes)
+    implementations = reader.implementations(options.op_precision_mode)
+    listed = _listed_modes(options.implementations)
+    keep, custom = reader.keep(options.keep_dtype), reader.custom(options.customize_dtypes)
     added, removed = reader.lists(options.modify_mixlist, mode)
     controls = Controls(
-        keep_nodes=keep_nodes,
-        keep_types=keep_types,
-        custom_nodes=custom_nodes,
-        custom_types=custom_types,
+        keep=keep,
+        custom=custom,
+        implementations=NamedSettings(implementations.nodes, listed | implementations.types),
         lists=added,
         removed=removed,
         fp16_inputs=reader.inputs(options.input_fp16_nodes),
         outputs=reader.outputs(options.output_type),
         clip_weights=options.is_weight_clip,
         allow_hf32=options.allow_hf32,
-        implementation_nodes=implementation_nodes,
-        implementation_types=_listed_modes(options.implementations) | implementation_types,
     )
     return controls, tuple(reader.sink.errors)
 
@@ -82,19 +85,18 @@ class _Reader:
         self._names = names
         self.sink = Sink()
 
-    def keep(self, path: Path | None) -> tuple[frozenset[str], frozenset[str]]:
+    def keep(self, path: Path | None) -> NamedSettings[bool]:
         """Nodes and operators of a --keep-dtype file: one name or `OpType::T` a line."""
-        nodes, types = set(), set()
+        named: NamedSettings[bool] = NamedSettings()
         for place, line in _lines(path):
             if line.startswith(_TYPE):
-                types.add(self._type(line.removeprefix(_TYPE).strip(), place))
+                named.types[self._type(line.removeprefix(_TYPE).strip(), place)] = True
             else:
-                nodes.add(self._node(line, place))
-        return frozenset(nodes), frozenset(types)
+                named.nodes[self._node(line, place)] = True
+        return named
 
-    def custom(self, path: Path | None) -> tuple[dict[str, Custom], dict[str, Custom]]:
-        nodes: dict[str, Custom] = {}
-        types: dict[str, Custom] = {}
+    def custom(self, path: Path | None) -> NamedSettings[Custom]:
+        named: NamedSettings[Custom] = NamedSettings()
         for place, line in _lines(path):
             by_type = line.startswith(_TYPE)
             name, colons, dtypes = line.removeprefix(_TYPE).partition("::")
@@ -105,10 +107,10 @@ class _Reader:
                     place, Text("{line} has no `::` between a name and its dtypes", line=repr(line))
                 )
             if by_type:
-                types[self._type(name.strip(), place)] = _custom(dtypes, place)
+                named.types[self._type(name.strip(), place)] = _custom(dtypes, place)
             else:
-                nodes[self._node(name.strip(), place)] = _custom(dtypes, place)
-        return nodes, types
+                named.nodes[self._node(name.strip(), place)] = _custom(dtypes, place)
+        return named
 
     def lists(
         self, path: Path | None, mode: PrecisionMode
@@ -132,10 +134,9 @@ class _Reader:
         removed = {op: move.removed for op, move in moves.items() if move.removed is not None}
         return added, removed
 
-    def implementations(self, path: Path | None) -> tuple[dict[str, str], dict[str, str]]:
+    def implementations(self, path: Path | None) -> NamedSettings[str]:
         """The modes by node and operator of an --op-precision-mode file (`name=mode`)."""
-        nodes: dict[str, str] = {}
-        types: dict[str, str] = {}
+        named: NamedSettings[str] = NamedSettings()
         by_node = False
         for place, line in _lines(path):
             if line.startswith("["):
@@ -163,10 +164,10 @@ class _Reader:
                     ),
                 )
             if by_node:
-                nodes[self._node(name, place)] = mode
+                named.nodes[self._node(name, place)] = mode
             else:
-                types[self._type(name, place)] = mode
-        return nodes, types
+                named.types[self._type(name, place)] = mode
+        return named
 
     def inputs(self, text: str) -> frozenset[str]:
         found = frozenset(part.strip() for part in text.split(";") if part.strip())

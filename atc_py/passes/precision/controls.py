@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -27,18 +27,47 @@ class Custom(msgspec.Struct, frozen=True):
     outputs: tuple[DType, ...] = ()
 
 
-class Controls(msgspec.Struct, frozen=True):
-    """ATC's finer controls of precision.
+class NamedSettings(msgspec.Struct, Generic[_T], frozen=True):
+    """Settings of single nodes and of all nodes of an operator; a node's own come first.
 
     Nodes are named as in the ONNX file, and a fused node has the names of all that it came from.
     Operators are named as in the ONNX file or as the target has them.
     """
 
-    keep_nodes: frozenset[str] = frozenset()  # nodes that keep the model's dtypes
-    keep_types: frozenset[str] = frozenset()  # operators that do
-    custom_nodes: Mapping[str, Custom] = msgspec.field(default_factory=dict)  # dtypes by node
-    # dtypes by operator; a node's own come first
-    custom_types: Mapping[str, Custom] = msgspec.field(default_factory=dict)
+    nodes: dict[str, _T] = msgspec.field(default_factory=dict)
+    types: dict[str, _T] = msgspec.field(default_factory=dict)
+
+    @property
+    def says_something(self) -> bool:
+        return bool(self.nodes or self.types)
+
+    def by_node(self, node: Node) -> _T | None:
+        names = (origin.name for origin in node.origins if origin.name)
+        return next((self.nodes[name] for name in names if name in self.nodes), None)
+
+    def by_type(self, node: Node) -> _T | None:
+        ops = (node.op, *(origin.op_type for origin in node.origins))
+        return next((self.types[op] for op in ops if op in self.types), None)
+
+    def of(self, node: Node) -> _T | None:
+        if not self.says_something:
+            return None
+        own = self.by_node(node)
+        return self.by_type(node) if own is None else own
+
+
+class Controls(msgspec.Struct, frozen=True):
+    """ATC's finer controls of precision."""
+
+    keep: NamedSettings[bool] = msgspec.field(
+        default_factory=NamedSettings
+    )  # what keeps the model's dtypes
+    custom: NamedSettings[Custom] = msgspec.field(
+        default_factory=NamedSettings
+    )  # dtypes that must be taken
+    implementations: NamedSettings[str] = msgspec.field(
+        default_factory=NamedSettings
+    )  # implementation modes
     # the lists of the mixed modes that operators were added to
     lists: Mapping[str, MixList] = msgspec.field(default_factory=dict)
     # the lists that they were removed from
@@ -49,33 +78,13 @@ class Controls(msgspec.Struct, frozen=True):
     clip_weights: bool = True  # float weights that become narrower are clamped to finite values
     # whether all float32 products of the cube are of HF32; None for the defaults
     allow_hf32: bool | None = None
-    # implementation modes by node
-    implementation_nodes: Mapping[str, str] = msgspec.field(default_factory=dict)
-    # implementation modes by operator; a node's own come first
-    implementation_types: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def concern_nodes(self) -> bool:
-        named = (self.keep_nodes, self.keep_types, self.custom_nodes, self.custom_types)
-        return any(named)
+        return self.keep.says_something or self.custom.says_something
 
     def keeps(self, node: Node) -> bool:
-        if not (self.keep_nodes or self.keep_types):
-            return False
-        by_name = any(origin.name in self.keep_nodes for origin in node.origins if origin.name)
-        return by_name or not self.keep_types.isdisjoint(_types(node))
-
-    def custom_of(self, node: Node) -> Custom | None:
-        return _of(node, self.custom_nodes, self.custom_types)
-
-    def implementation_of(self, node: Node) -> str | None:
-        return _of(node, self.implementation_nodes, self.implementation_types)
-
-    def implementation_by_name(self, node: Node) -> str | None:
-        return _of(node, self.implementation_nodes, {})
-
-    def implementation_by_type(self, node: Node) -> str | None:
-        return _of(node, {}, self.implementation_types)
+        return self.keep.of(node) is not None
 
     def list_of(self, op: str, family: SocFamily) -> MixList:
         """The list that operator `op` is on for a SoC of `family`.
@@ -91,18 +100,6 @@ class Controls(msgspec.Struct, frozen=True):
 
     def output_dtype(self, name: str) -> DType | None:
         return self.outputs.get(name) or self.outputs.get("")
-
-
-def _of(node: Node, by_node: Mapping[str, _T], by_type: Mapping[str, _T]) -> _T | None:
-    if not (by_node or by_type):
-        return None
-    found = [by_node.get(origin.name) for origin in node.origins if origin.name]
-    found += [by_type.get(name) for name in _types(node)]
-    return next((each for each in found if each is not None), None)
-
-
-def _types(node: Node) -> tuple[str, ...]:
-    return (node.op, *(origin.op_type for origin in node.origins))
 
 
 _NEAREST = 3

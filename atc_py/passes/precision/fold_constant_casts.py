@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from atc_py.diag import INFINITY_CLIPPED
 from atc_py.ir import CLIP_LIMITS, CastConst, Graph, Node, OpaqueConst, Value, moved_const, narrows
 from atc_py.passes.base import Pass, PassContext
-from atc_py.target import VIEWS, Unit, find_operator
+from atc_py.target import VIEWS, Unit, unit_of
 from atc_py.target.stored_nodes import numbers_of
 from atc_py.tensor.const_data import ConstData
 from atc_py.tensor.dtypes import DType
@@ -148,7 +148,7 @@ def clipped_infinities(graph: Graph) -> Iterator[ClippedInfinities]:
         if cast.op != "Cast" or not is_clipped(cast):
             continue
         source = _before_movements(cast.present_inputs[0])
-        readers = [node for node, _ in cast.output.uses if not _is_cube(node)]
+        readers = [node for node, _ in cast.output.uses if unit_of(node.op) is not Unit.CUBE]
         count = 0 if source.const is None or not readers else count_infinities(source.const)
         if count:
             yield ClippedInfinities(readers[0], source.name, count, cast.output.type.dtype)
@@ -164,11 +164,6 @@ def _before_movements(value: Value) -> Value:
 
 
 _MOVES = frozenset({"ExpandD", "StridedSliceD", "TransposeD"})
-
-
-def _is_cube(node: Node) -> bool:
-    row = find_operator(node.op)
-    return row is not None and row.unit is Unit.CUBE
 
 
 def count_infinities(data: ConstData) -> int:

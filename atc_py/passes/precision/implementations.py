@@ -63,12 +63,12 @@ def _choice(node: Node, controls: Controls) -> tuple[bool, str]:
     """True if a node rounds to HF32, and what decided: the strongest control first."""
     convolves = node.op in _CONVOLUTIONS
     modes = {HF32_PRODUCTS} if convolves else {HF32_PRODUCTS, _FAST}
-    by_name = controls.implementation_by_name(node)
+    by_name = controls.implementations.by_node(node)
     if by_name is not None:
         return by_name in modes, Text("op-precision-mode of the node, {by_name}", by_name=by_name)
     if controls.allow_hf32 is not None:
         return controls.allow_hf32, "allow-hf32"
-    by_type = controls.implementation_by_type(node)
+    by_type = controls.implementations.by_type(node)
     if by_type is not None:
         return by_type in modes, Text(
             "op-precision-mode of the operator, {by_type}", by_type=by_type
@@ -171,19 +171,17 @@ def assign_implementations(graph: Graph, context: PassContext) -> None:
         row = find_operator(node.op)
         if row is None or row.unit is Unit.LOCAL or node.op == "Cast":
             continue
-        mode = context.controls.implementation_of(node)
+        mode = context.controls.implementations.of(node)
         reason = None if mode is None else _why_idle(node, row, mode, context)
         if mode is not None and reason is not None:
             idle.setdefault((node.op, mode, reason), []).append(node)
         if _has_several(node, row):
             _implement(node, mode if reason is None else None, context)
     for (op, named, (code, why)), nodes in idle.items():
-        _report(
-            context,
-            nodes,
-            code,
-            Text("{named} changes nothing for {op}: {why}", named=named, op=op, why=why),
-        )
+        message = Text("{named} changes nothing for {op}: {why}", named=named, op=op, why=why)
+        if len(nodes) > 1:
+            message += SEMICOLON + Text("{n} nodes", n=len(nodes))
+        context.sink.add(code.diagnostic(message, place=context.place(nodes[0])))
 
 
 def _implement(node: Node, mode: str | None, context: PassContext) -> None:
@@ -243,9 +241,3 @@ def _other_dtype(node: Node) -> Text:
     engine = node.engine.value if node.engine else Text("no engine")
     text = Text("there are two for float16 on the AI Core, and it computes {dtype} on {engine}")
     return text.with_values(dtype=dtype.value, engine=engine)
-
-
-def _report(context: PassContext, nodes: list[Node], code: Code, message: Text) -> None:
-    count = SEMICOLON + Text("{n} nodes", n=len(nodes)) if len(nodes) > 1 else ""
-    place = context.place(nodes[0])
-    context.sink.add(code.diagnostic(message + count, place=place))

@@ -10,6 +10,7 @@ from atc_py.diag import QUANT_OFFSET
 from atc_py.ir import Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_like, constant_words
+from atc_py.target import VIEWS
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import channel_axis, decode_graph
 from atc_py.text import Text
@@ -24,7 +25,7 @@ _CHANNELS = {
 }
 """The axis of a layer's result that counts output channels, by operator."""
 
-_MOVES = frozenset({"Flatten", "Reshape", "Squeeze", "TransposeD", "Unsqueeze"})
+_MOVES = VIEWS | {"TransposeD"}
 
 _OFFSET_W = 3
 _SIGNED_RESULT = 64

@@ -53,6 +53,12 @@ def constant_factors(dequant: Node) -> npt.NDArray[np.float32] | None:
     return factors * factors if dequant.attributes.get("sqrt_mode", False) else factors
 
 
+def whole_scale(quant: Node) -> float:
+    """The factor of an AscendQuant, its root squared."""
+    scale: float = np.float32(quant.attributes["scale"])  # type: ignore[arg-type]  # a float
+    return scale * scale if quant.attributes.get("sqrt_mode", False) else scale
+
+
 def constant_codes(value: Value | None) -> npt.NDArray[Any] | None:
     """Constant integers, reshaped or not; None for computed ones."""
     node = None if value is None else value.producer

@@ -11,13 +11,14 @@ from atc_py.ir import DenseConst, Graph, Node, TensorType, Value
 from atc_py.options.compile_options import QuantBias
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_codes
-from atc_py.passes.quant.zeros import (
+from atc_py.passes.quant.set_offset_x import (
     UNKNOWN,
     counts_padding,
     has_known_channels,
     said,
     zeros_of,
 )
+from atc_py.target import VIEWS
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -34,19 +35,7 @@ _MATRIX = 2
 _SCALES = frozenset({"AscendDequant", "AscendRequant", "AscendDequantS16"})
 """Operators that multiply sums by factors."""
 
-_MOVES = frozenset(
-    {
-        "ConcatD",
-        "Flatten",
-        "Reshape",
-        "SplitD",
-        "SplitVD",
-        "Squeeze",
-        "StridedSliceD",
-        "TransposeD",
-        "Unsqueeze",
-    }
-)
+_MOVES = VIEWS | {"ConcatD", "SplitD", "SplitVD", "StridedSliceD", "TransposeD"}
 """Movement that may stand between a layer and what scales its sums."""
 
 _OFFSETS = range(-256, 256)
@@ -87,7 +76,9 @@ class FoldQuantBiasPass(Pass):
                 continue
             if node.output not in scaled:
                 continue
-            if context.quant_bias is QuantBias.FOLDED and not _is_pool(node):
+            # An average pool on int8 has no bias that could hold the offset.
+            is_pool = bool(node.origins) and node.origins[0].op_type == "AveragePool"
+            if context.quant_bias is QuantBias.FOLDED and not is_pool:
                 continue
             if rules.needs_channels and not has_known_channels(node):
                 _tell_open(node, context)
@@ -97,16 +88,13 @@ class FoldQuantBiasPass(Pass):
                 _tell_unclear(node, said(zeros), context)
                 continue
             sums = _sums(node)
-            _release_weights(node)
+            weights = node.input(1)
+            if weights is not None and weights.const is not None:
+                weights.const.release()
             if sums is not None and sums.any():
                 _fold(graph, node, -zero * sums, context)
                 changes += 1
         return changes
-
-
-def _is_pool(node: Node) -> bool:
-    """True for an average pool on int8, which has no bias that could hold the offset."""
-    return bool(node.origins) and node.origins[0].op_type == "AveragePool"
 
 
 def _is_integer_layer(node: Node) -> bool:
@@ -136,16 +124,13 @@ def _read_as(use: tuple[Node, int]) -> tuple[Value | None, ...]:
     node, _ = use
     if _is_scaling(use):
         return ()
-    return node.outputs if node.op in _MOVES or _adds_constant(node) else (None,)
+    constant = any(value.const is not None for value in node.present_inputs)
+    return node.outputs if node.op in _MOVES or (node.op == "Add" and constant) else (None,)
 
 
 def _is_scaling(use: tuple[Node, int]) -> bool:
     node, position = use
     return node.op in _SCALES and position == 0
-
-
-def _adds_constant(node: Node) -> bool:
-    return node.op == "Add" and any(value.const is not None for value in node.present_inputs)
 
 
 def _tell_unclear(layer: Node, found: str, context: PassContext) -> None:
@@ -204,12 +189,6 @@ def _totals(layer: Node, codes: npt.NDArray[Any]) -> tuple[Integers, int]:
         return total, prod((parts.shape[1], *parts.shape[3:]))
     total = codes.sum(axis=tuple(range(1, codes.ndim)), dtype=np.int64)
     return total, prod(codes.shape[1:])
-
-
-def _release_weights(layer: Node) -> None:
-    weights = layer.input(1)
-    if weights is not None and weights.const is not None:
-        weights.const.release()
 
 
 def _fold(graph: Graph, layer: Node, term: Integers, context: PassContext) -> None:

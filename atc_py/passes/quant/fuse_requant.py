@@ -10,6 +10,7 @@ from atc_py.ir import Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_like, constant_words
 from atc_py.passes.quant.requant_groups import Finder, RequantGroup, fold_scale, scaled_factors
+from atc_py.target import VIEWS
 from atc_py.target.soc import Requant
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import HardwareWords, decode_graph, encode_hardware
@@ -17,7 +18,7 @@ from atc_py.tensor.scale_words import HardwareWords, decode_graph, encode_hardwa
 Words = npt.NDArray[np.uint64]
 
 
-_MOVES = frozenset({"Flatten", "Reshape", "Squeeze", "StridedSliceD", "TransposeD", "Unsqueeze"})
+_MOVES = VIEWS | {"StridedSliceD", "TransposeD"}
 """Operators that may be between: one tensor's elements, reordered, reshaped, or some of them."""
 
 _OFFSETS = range(-256, 256)

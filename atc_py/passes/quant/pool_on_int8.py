@@ -8,7 +8,12 @@ import numpy.typing as npt
 from atc_py.ir import DenseConst, Graph, Node, SplatConst
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.average_pools_to_conv import window_counts, window_pads
-from atc_py.passes.quant.constants import constant_factors, constant_like, constant_words
+from atc_py.passes.quant.constants import (
+    constant_factors,
+    constant_like,
+    constant_words,
+    whole_scale,
+)
 from atc_py.passes.quant.roll_back_quant import cast_for, hand_on_floats
 from atc_py.target.stored_nodes import numbers_of
 from atc_py.tensor.dtypes import DType
@@ -37,7 +42,8 @@ class PoolOnInt8Pass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        pools = [node for node in graph.nodes if node.op == "AvgPoolV2" and _is_int8(node)]
+        pools = [node for node in graph.nodes if node.op == "AvgPoolV2"]
+        pools = [pool for pool in pools if pool.present_inputs[0].type.dtype is DType.INT8]
         for pool in pools:
             _take_border(graph, pool)
             scales = [
@@ -48,10 +54,6 @@ class PoolOnInt8Pass(Pass):
             else:
                 _convolve(graph, pool, scales)
         return len(pools)
-
-
-def _is_int8(pool: Node) -> bool:
-    return pool.present_inputs[0].type.dtype is DType.INT8
 
 
 def _take_border(graph: Graph, pool: Node) -> None:
@@ -84,10 +86,7 @@ def _is_rolled_back(pool: Node, scales: list[Node]) -> bool:
     quant, factors = x.producer, constant_factors(scales[0])
     if quant is None or quant.op != "AscendQuant" or factors is None:
         return False
-    scale = np.float32(quant.attributes["scale"])  # type: ignore[arg-type]  # verified: a float
-    if quant.attributes.get("sqrt_mode", False):
-        scale = scale * scale
-    return bool(abs(float(factors.flat[0] * scale) - 1) < _SAME_FACTOR)
+    return bool(abs(float(factors.flat[0] * whole_scale(quant)) - 1) < _SAME_FACTOR)
 
 
 def _roll_back(graph: Graph, pool: Node, dequant: Node, context: PassContext) -> None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from atc_py.ir import DenseConst, Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.columns import insert_cast
-from atc_py.passes.quant.constants import constant_codes, constant_factors
+from atc_py.passes.quant.constants import constant_codes, constant_factors, whole_scale
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import channel_axis
 from atc_py.text import Text
@@ -139,15 +139,12 @@ def _inputs(
     """Operands of the layer: the floats before AscendQuant, weights and bias as float16."""
     layer, quant = found.layer, found.quant
     data, bias = quant.input(0), layer.input(_BIAS)
-    scale = np.float32(quant.attributes["scale"])  # type: ignore[arg-type]  # verified: a float
-    if quant.attributes.get("sqrt_mode", False):
-        scale = scale * scale
     name = layer.output.name
     inputs: list[Value | None] = [
         None if data is None else cast_for(reason, graph, data, DType.FLOAT16, context)
     ]
     with np.errstate(over="ignore"):
-        steps = _by_output(layer, found.factors * scale, found.weights)
+        steps = _by_output(layer, found.factors * whole_scale(quant), found.weights)
         weights = (found.weights * steps).astype(np.float16)
         inputs.append(graph.constant(f"{name}.weights", DenseConst(weights)))
         codes = constant_codes(bias)

@@ -16,6 +16,7 @@ from atc_py.target.rows.parts import (
     Needed,
     attributes,
     columns,
+    of_moves,
     operator,
 )
 
@@ -26,26 +27,23 @@ _NUMBERED = "T i64 > T"
 
 ROWS = (
     # Dtypes are those of the operator's declaration; which SoC has a kernel for each, ExpandD's.
-    operator(
+    of_moves(
         "Expand",
         "A tensor broadcast together with the shape that the second input has.",
         "x shape# > y",
         form="T i32|i64 > T",
-        unit=Unit.MOVE,
         columns="f16 f32 i32 i64 i8 u8 b",
         kernels="310 310P 310B 610 910 A2 A3 CS: f16 f32 i32 u8 i8 b; "
         "950: f16 f32 bf16 i32 i64 i8 u8 b",
         aicpu="i16 i64 u16 u32 u64 f64",
-        family="move",
         formula="y[i] = x[i], or the one element of x along an axis",
     ),
-    operator(
+    of_moves(
         "OneHot",
         "on_value where a new axis runs over an index, off_value elsewhere, the axis as long as "
         "the second input says; negative indices count from there.",
         "x depth# on_value off_value > y",
         form="i32 i64 T T > T",
-        unit=Unit.MOVE,
         attributes=attributes(axis=-1),
         columns="f16 f32 i32 i8 u8",
         kernels=Kernels(
@@ -60,20 +58,18 @@ ROWS = (
             *columns("f64 i8 u8 i16 i64 u16 u32 u64 b", "i32 i64 T T > T"),
             *columns(ANY, "i64|u64 i64 T T > T"),
         ),
-        family="move",
         formula=(
             "y[.., d, ..] = on_value where d = x[..], else off_value, d along axis; a negative x "
             "counts from depth"
         ),
     ),
     # CANN's operator has constant_values as a further input; the list allows 0 alone.
-    operator(
+    of_moves(
         "PadV3",
         "Borders added: zeros, the edge repeated, or the inside mirrored. The second input has "
         "(before, after) of each axis, or first all before and then all after.",
         "x paddings# > y",
         form=_NUMBERED,
-        unit=Unit.MOVE,
         attributes=attributes(mode="constant", paddings_contiguous=True),
         columns="f16 f32 i8 u8 i32",
         kernels=Kernels(
@@ -81,7 +77,6 @@ ROWS = (
             "T i64 > T",
         ),
         aicpu="i8 u8 i16 i64 u16 u32 u64 f64 b",
-        family="move",
         formula=(
             "y[i] = x[i - before] inside; outside constant_values, or by mode x of the nearest "
             "edge or mirrored at it"
@@ -129,17 +124,15 @@ ROWS = (
         formula="y = product of the dims of x",
         picks=True,
     ),
-    operator(
+    of_moves(
         "SplitD",
         "A tensor cut along one axis into parts of one size.",
         "x > y*",
-        unit=Unit.MOVE,
         attributes=attributes(split_dim=Needed.INT, num_split=Needed.INT),
         columns=STORAGE,
         kernels="310 310P 310B 610 910 A2 A3: ?; CS: f16 i8 i16 i32 i64 u8 u16 u32 u64; "
         f"950: {MOVED} b",
         aicpu="f64",
-        family="move",
         takes=Layout.JOIN,
     ),
     operator(
@@ -151,27 +144,24 @@ ROWS = (
         columns=f"{ANY} bf16",
     ),
     # Masks of bits, by which an axis is taken whole, inserted or taken out, are not used.
-    operator(
+    of_moves(
         "StridedSliceV2",
         "Every n-th element between two bounds on chosen axes, numpy's slicing.",
         "x begin# end# axes?# strides?# > y",
         form="T i64 i64 i64 i64 > T",
-        unit=Unit.MOVE,
         kernels=f"950: {MOVED} b",
         aicpu=ANY,
-        family="move",
         formula=(
             "y[i] = x[begin + i * stride] along each axis that axes names, y[i] = x[i] along the "
             "others"
         ),
         picks=True,
     ),
-    operator(
+    of_moves(
         "Tile",
         "A tensor repeated along each of its axes.",
         "x multiples# > y",
         form=_NUMBERED,
-        unit=Unit.MOVE,
         columns=STORAGE,
         kernels=Kernels(
             "310 610: f16 f32 i32 b; 310P: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 b; "
@@ -180,7 +170,6 @@ ROWS = (
             "T i32|i64 > T",
         ),
         aicpu=f"{ANY} bf16",
-        family="move",
         formula="y[i] = x[i mod dim of x] along each axis",
     ),
 )

@@ -5,18 +5,16 @@ branches side by side, and a Merge for each of its results.
 """
 
 from atc_py.target.row import Unit
-from atc_py.target.rows.parts import ANY, ELSEWHERE, operator
+from atc_py.target.rows.parts import ANY, ELSEWHERE, of_moves, operator
 
 ROWS = (
     # CANN's operator also outputs value_index, the position of the input that was alive.
-    operator(
+    of_moves(
         "Merge",
         "The one of its inputs that is alive in this run.",
         "x* > y",
-        unit=Unit.MOVE,
         columns=f"{ANY} bf16",
         kernels=ELSEWHERE,
-        family="move",
     ),
     operator(
         "Switch",

@@ -1,5 +1,7 @@
 """Convolutions, matrix products and determinants."""
 
+from functools import partial
+
 from atc_py.target.kernels import Kernels
 from atc_py.target.layouts import Layout
 from atc_py.target.row import PRODUCTS, Limit, Unit
@@ -60,66 +62,62 @@ _CONV_KERNELS = Kernels(
 _PIPED_PRODUCTS = f"310B A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16} {_WIDE_BIAS}"
 """Products where a pipe after the cube converts the sums."""
 
+_conv = partial(
+    operator,
+    signature="x filter bias? offset_w? > y",
+    form="T T T > T",
+    unit=Unit.CUBE,
+    columns=CUBE,
+    family="conv",
+)
+
+_product = partial(
+    operator,
+    signature="x1 x2 bias? offset_w? > y",
+    form="T T T > T",
+    unit=Unit.CUBE,
+    columns=CUBE,
+    family="matmul",
+)
+
 ROWS = (
-    operator(
+    _product(
         "BatchMatMulV2",
         "Products of stacked matrices, stacks broadcast, accumulated in float32 or int32.",
-        "x1 x2 bias? offset_w? > y",
-        form="T T T > T",
-        unit=Unit.CUBE,
         attributes=(*attributes(adj_x1=False, adj_x2=False, offset_x=0), PRODUCTS),
-        columns=CUBE,
         # Of equal stacks the older SoCs list float32 as well; which stacks those are a row cannot say.
         kernels=f"310 310P 610 910 CS: f16 {_INT8} {_SUMS}; {_PIPED_PRODUCTS}; {_NEWEST_PRODUCTS}",
-        family="matmul",
     ),
-    operator(
+    _conv(
         "Conv2D",
         "2-D convolution of NCHW data with an OIHW filter, accumulated in float32 or int32.",
-        "x filter bias? offset_w? > y",
-        unit=Unit.CUBE,
         attributes=(*_WINDOW_ATTRIBUTES, *attributes(groups=1)),
-        columns=CUBE,
         kernels=_CONV_KERNELS,
         limits=_CONV_LIMITS,
-        family="conv",
     ),
-    operator(
+    _conv(
         "Conv2DTransposeD",
         "2-D transposed convolution of NCHW data with an IOHW filter.",
-        "x filter bias? offset_w? > y",
-        form="T T T > T",
-        unit=Unit.CUBE,
         attributes=(
             *attributes(input_size=Needed.INTS),
             *_WINDOW_ATTRIBUTES,
             *attributes(groups=1, output_padding=(0, 0, 0, 0)),
         ),
-        columns=CUBE,
         kernels=f"310 310P 610 910: f16 {_INT8} {_SUMS}; 310B: f16 f32 {_INT8}; "
         f"A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16}; CS: f16 {_INT8}; "
         f"950: {_NEWEST_TRANSPOSED} {_INT8}",
-        family="conv",
     ),
-    operator(
+    _conv(
         "Conv3D",
         "3-D convolution of NCDHW data with an OIDHW filter, accumulated in float32 or int32.",
-        "x filter bias? offset_w? > y",
-        form="T T T > T",
-        unit=Unit.CUBE,
         attributes=_DEEP_ATTRIBUTES,
-        columns=CUBE,
         kernels=f"310 310P 910: f16 {_INT8} {_SUMS}; 310B: f16 {_INT8}; "
         f"A2 A3: f16 f32 {_INT8} {_BF16}; 610 CS: ?; 950: {_NEWEST_CONV}",
-        family="conv",
         takes=Layout.CONV_3D,
     ),
-    operator(
+    _conv(
         "Conv3DTransposeD",
         "3-D transposed convolution of NCDHW data with an IODHW filter.",
-        "x filter bias? offset_w? > y",
-        form="T T T > T",
-        unit=Unit.CUBE,
         attributes=(
             *attributes(input_size=Needed.INTS),
             *_DEEP_ATTRIBUTES,
@@ -128,32 +126,22 @@ ROWS = (
         columns=tuple(column for column in CUBE if column.inputs[0].is_float),
         kernels=f"310 310P 910: f16 {_SUMS}; 310B: f16; A2 A3: f16 {_BF16}; 610 CS: ?; "
         f"950: {_NEWEST_TRANSPOSED}",
-        family="conv",
         takes=Layout.CONV_3D,
     ),
-    operator(
+    _conv(
         "DepthwiseConv2D",
         "Convolution in which output channel o reads input channel o // (O / C) alone.",
-        "x filter bias? offset_w? > y",
-        unit=Unit.CUBE,
         attributes=_WINDOW_ATTRIBUTES,
-        columns=CUBE,
         kernels=_CONV_KERNELS,
         limits=_CONV_LIMITS,
-        family="conv",
     ),
-    operator(
+    _product(
         "MatMulV2",
         "Product of two matrices, with a bias per column, accumulated in float32 or int32.",
-        "x1 x2 bias? offset_w? > y",
-        form="T T T > T",
-        unit=Unit.CUBE,
         attributes=(*attributes(transpose_x1=False, transpose_x2=False, offset_x=0), PRODUCTS),
-        columns=CUBE,
         # On SoCs whose cube has no float32 it is listed; whether the kernel then takes it is unknown.
         kernels=f"310 310P 610 910: f16 f32 {_INT8} {_SUMS}; CS: f16 {_INT8}; {_PIPED_PRODUCTS}; "
         f"{_NEWEST_PRODUCTS}",
-        family="matmul",
     ),
     operator(
         "MatrixDeterminant",

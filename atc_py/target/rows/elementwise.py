@@ -3,7 +3,6 @@
 from functools import partial
 
 from atc_py.target.kernels import Kernels
-from atc_py.target.row import Unit
 from atc_py.target.rows.parts import (
     DIVISION,
     EXP,
@@ -15,6 +14,7 @@ from atc_py.target.rows.parts import (
     attributes,
     columns,
     of_floats,
+    of_moves,
     operator,
 )
 from atc_py.target.vector import MASK, Form, Operands, Temporary, VectorFunction
@@ -106,16 +106,14 @@ ROWS = (
         passes=2.0,
         vector=VectorFunction(Form.UNARY, native=(F16, I32), operands=Operands.SINGLES),
     ),
-    operator(
+    of_moves(
         "ExpandD",
         "A tensor broadcast to `shape`.",
-        unit=Unit.MOVE,
         attributes=attributes(shape=Needed.INTS),
         columns="f16 f32 i32 u8 i8 b",
         kernels="310 310P 310B 610 910 A2 A3 CS: f16 f32 i32 u8 i8 b; "
         "950: f16 f32 bf16 i32 i64 i8 u8 b",
         aicpu="i16 i64 u16 u32 u64 f64",
-        family="move",
     ),
     _binary(
         "FloorMod",

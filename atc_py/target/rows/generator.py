@@ -1,10 +1,14 @@
 """Random numbers; a seed and a second one that are both 0 stand for none."""
 
+from functools import partial
+
 from atc_py.target.rows.parts import I64, Needed, attributes, columns, operator
 
 _SEEDS = attributes(seed=0, seed2=0)
 
 _DRAWN = columns("f32 f64", "i64 > T")
+
+_random = partial(operator, signature="shape# > y", aicpu=_DRAWN, family="rows")
 
 ROWS = (
     operator(
@@ -18,22 +22,16 @@ ROWS = (
         selects=True,
         formula=("y[r, s] = class c with a probability in proportion to exp(logits[r, c])"),
     ),
-    operator(
+    _random(
         "RandomStandardNormal",
         "Random numbers, normally distributed around 0 with a standard deviation of 1.",
-        "shape# > y",
         attributes=(*attributes(dtype=Needed.DTYPE), *_SEEDS),
-        aicpu=_DRAWN,
-        family="rows",
         formula="y = random numbers of the normal distribution with mean 0 and deviation 1",
     ),
-    operator(
+    _random(
         "RandomUniform",
         "Random numbers, evenly distributed from 0 to below 1.",
-        "shape# > y",
         attributes=(*attributes(dtype=Needed.DTYPE), *_SEEDS),
-        aicpu=_DRAWN,
-        family="rows",
         formula="y = random numbers from 0 to below 1, each as likely",
     ),
 )

@@ -1,7 +1,9 @@
 """Feature maps: blocks moved between channels and space, and resizing."""
 
+from functools import partial
+
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Unit, Values
+from atc_py.target.row import Values
 from atc_py.target.rows.parts import (
     FLOATS,
     MOVED,
@@ -10,6 +12,7 @@ from atc_py.target.rows.parts import (
     Needed,
     attributes,
     columns,
+    of_moves,
     operator,
 )
 from atc_py.target.soc import Resource
@@ -17,6 +20,8 @@ from atc_py.target.soc import Resource
 _CENTERS = attributes(align_corners=False, half_pixel_centers=False)
 
 _OF_IMAGES, _OTHERS = "310 310P 310B 910 A2 A3", "610 CS: ?"
+
+_resize = partial(operator, columns=FLOATS, family="region", takes=Layout.SPATIAL)
 
 ROWS = (
     operator(
@@ -47,17 +52,15 @@ ROWS = (
         ),
         picks=True,
     ),
-    operator(
+    of_moves(
         "DepthToSpace",
         "Blocks of channels laid out as blocks of height and width; mode is the channels' order.",
-        unit=Unit.MOVE,
         attributes=attributes(block_size=Needed.INT, mode="DCR", data_format="NCHW"),
         columns="f16 f32 i8 i16 i32 u8 u16 u32 u64 i64",
         kernels="310 310P 310B 610 910: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64; "
         "A2 A3 950: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 bf16; "
         "CS: f16 i8 i16 i32 i64 u8 u16 u32 u64",
         aicpu="f64 b",
-        family="move",
     ),
     operator(
         "GridSampler2D",
@@ -80,7 +83,7 @@ ROWS = (
         ),
         picks=True,
     ),
-    operator(
+    _resize(
         "Resize",
         "Other dims, each element taken or interpolated from its neighborhood in x; axes of "
         "scale 1 are left alone but for tf_crop_and_resize.",
@@ -94,47 +97,36 @@ ROWS = (
             mode="nearest",
             nearest_mode="round_prefer_floor",
         ),
-        columns=FLOATS,
         kernels=f"{UNDECIDED}; 950: f16 f32 bf16",
         aicpu="f64 i8 u8 i16 u16 i32 i64",
-        family="region",
-        takes=Layout.SPATIAL,
         passes=8.0,
     ),
-    operator(
+    _resize(
         "ResizeBilinearV2",
         "Rows and columns of images interpolated to as many as size says.",
         "x size# > y",
         form="T i32 > T",
         attributes=_CENTERS,
-        columns=FLOATS,
         kernels=f"{_OF_IMAGES}: f16 f32; {_OTHERS}; 950: f16 f32 bf16",
         aicpu="f64",
-        family="region",
-        takes=Layout.SPATIAL,
         passes=8.0,
     ),
-    operator(
+    _resize(
         "ResizeNearestNeighborV2",
         "Rows and columns of images repeated or left out, so that they are as many as size says.",
         "x size# > y",
         form="T i32 > T",
         attributes=_CENTERS,
-        columns=FLOATS,
         kernels=f"310 310P 310B 910: f16 f32; A2 A3: f16 f32 bf16; {_OTHERS}; 950: f16 f32 bf16",
         aicpu="f64",
-        family="region",
-        takes=Layout.SPATIAL,
         passes=1.0,
     ),
-    operator(
+    of_moves(
         "SpaceToDepth",
         "Blocks of rows and columns moved into channels.",
-        unit=Unit.MOVE,
         attributes=attributes(block_size=Needed.INT, data_format="NCHW"),
         columns=(*columns(STORAGE), *columns("bf16", needs=Resource.BFLOAT16)),
         kernels=f"{UNDECIDED}; 950: {MOVED}",
         aicpu="f64",
-        family="move",
     ),
 )

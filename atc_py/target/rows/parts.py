@@ -156,6 +156,10 @@ of_floats = partial(operator, columns=FLOATS, kernels=FLOAT_KERNELS, family="una
 """Make the row of a function of each element of one tensor of floats."""
 
 
+of_moves = partial(operator, unit=Unit.MOVE, family="move")
+"""Make the row of an operator whose results are elements of its inputs, at other places."""
+
+
 def _operands(names: str) -> tuple[Operand, ...]:
     return tuple(
         Operand(name.rstrip("?*#!"), *(mark in name for mark in "?*#!")) for name in names.split()

@@ -5,6 +5,8 @@ kernels know from the SoC that they are built for. It and the attributes that na
 the column that a node takes.
 """
 
+from functools import partial
+
 from atc_py.target.row import Attribute, Column
 from atc_py.target.rows.parts import (
     F16,
@@ -47,8 +49,10 @@ _OTHERS = tuple(
 )
 """Columns of AscendQuant to int4, which no operator of this table takes, and to int16."""
 
+_quantizing = partial(operator, family="quant", passes=3.0)
+
 ROWS = (
-    operator(
+    _quantizing(
         "AscendAntiQuant",
         "int8 plus an offset, times a factor.",
         attributes=(
@@ -62,10 +66,8 @@ ROWS = (
             for needs, compute in ((Resource.QUANT_FLOAT32, (("compute_type", F32),)), (None, ()))
             for y in (F16, F32)
         ),
-        family="quant",
-        passes=3.0,
     ),
-    operator(
+    _quantizing(
         "AscendDequant",
         "int32 times a factor, one for all or one per channel, in float16.",
         "x deq_scale > y",
@@ -75,17 +77,13 @@ ROWS = (
             for scale, needs in ((U64, Resource.DEQ_WORDS), (F16, None))
             for y in (F16, F32)
         ),
-        family="quant",
-        passes=3.0,
     ),
-    operator(
+    _quantizing(
         "AscendDequantS16",
         "int32 shifted right to int16, plus an addend per channel.",
         "x0 deq_scale x1? > y",
         attributes=(_RELU_FLAG,),
         columns=columns("(i32 u64 i16 > i16)", needs=Resource.REQUANT_S16),
-        family="quant",
-        passes=3.0,
     ),
     operator(
         "AscendQuant",
@@ -99,22 +97,18 @@ ROWS = (
         family="quant",
         passes=4.0,
     ),
-    operator(
+    _quantizing(
         "AscendRequant",
         "int32 times a factor, rounded, plus an offset, as int8; one word for all or per channel.",
         "x req_scale > y",
         attributes=(_RELU_FLAG,),
         columns=columns("(i32 u64 > i8)", needs=Resource.REQUANT),
-        family="quant",
-        passes=3.0,
     ),
-    operator(
+    _quantizing(
         "AscendRequantS16",
         "The sum of two int16 tensors, and that sum requantized to int8.",
         "x0 req_scale x1? > y0 y1?",
         attributes=(*attributes(dual_output=False), _RELU_FLAG),
         columns=columns("(i16 u64 i16 > i8 i16)", needs=Resource.REQUANT_S16),
-        family="quant",
-        passes=3.0,
     ),
 )

@@ -5,6 +5,8 @@
 always takes them apart, here what the other two cannot express runs on the AI CPU.
 """
 
+from functools import partial
+
 from atc_py.target.kernels import Kernels
 from atc_py.target.row import Attribute, Unit
 from atc_py.target.rows.parts import DIVISION, EXP, attributes, columns, operator
@@ -46,30 +48,28 @@ _REMEMBERED = (
 )
 """What units of GRU and of LSTM compute, step by step."""
 
+_layer = partial(operator, family="recurrent", passes=3 + EXP + DIVISION)
+
 ROWS = (
-    operator(
+    _layer(
         "CommonGRU",
         "A layer of gated recurrent units, any activations, one or both directions.",
         "x w r b? sequence_lens? initial_h? > y y_h",
         form=_GRU,
         attributes=(*_LAYER, *attributes(linear_before_reset=0)),
         aicpu="f16 f32 f64",
-        family="recurrent",
         formula=_GATED,
-        passes=3 + EXP + DIVISION,
     ),
-    operator(
+    _layer(
         "CommonLSTM",
         "A layer of long short-term memory, any activations, one or both directions.",
         "x w r b? sequence_lens? initial_h? initial_c? p? > y y_h y_c",
         form=_LSTM,
         attributes=(*_LAYER, *attributes(input_forget=0)),
         aicpu="f16 f32 f64",
-        family="recurrent",
         formula=_REMEMBERED,
-        passes=3 + EXP + DIVISION,
     ),
-    operator(
+    _layer(
         "DynamicGRUV2",
         # The gates are outputs that training keeps; CANN always returns them, here nothing asks.
         "A layer of gated recurrent units in one direction.",
@@ -87,11 +87,9 @@ ROWS = (
         ),
         kernels=Kernels("310 310P 310B 610 910 A2 A3: ?; CS: -"),
         aicpu="f32 f64",
-        family="recurrent",
         formula=_GATED,
-        passes=3 + EXP + DIVISION,
     ),
-    operator(
+    _layer(
         "DynamicRNN",
         "A layer of long short-term memory in one direction.",
         "x w b seq_length? init_h? init_c? wci? wcf? wco? mask? > "
@@ -112,8 +110,6 @@ ROWS = (
             "(f16 f16 f16 i32 f16 > f16) (f32 f32 f32 i32 f32 > f32)"
         ),
         aicpu="f32 f64",
-        family="recurrent",
         formula=_REMEMBERED,
-        passes=3 + EXP + DIVISION,
     ),
 )
