@@ -11,7 +11,10 @@ import click
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_diagnostics, print_tables, progress, say
 from atc_py.diag import Diagnostic, ExitCode
+from atc_py.options.output_paths import output_file
+from atc_py.report.tables import plain_lines
 from atc_py.results.board import BoardReport
+from atc_py.system.json_text import format_json
 from atc_py.system.process import import_numpy
 from atc_py.system.structs import replace
 from atc_py.text import Text
@@ -72,7 +75,6 @@ def compare_board(  # noqa: PLR0913  (one parameter an option)
     import_numpy()
     from atc_py.adapters.board.comparing import BoardRequest, compare_kit
     from atc_py.cost.calibration import save_fit
-    from atc_py.options.output_paths import output_file
 
     form = options.report_format(form, as_json=as_json)
     path = None if output is None else output_file(output, [kit, results], "--output")
@@ -151,9 +153,7 @@ def show_board(
     """
     from atc_py.report.board.tables import board_tables
     from atc_py.report.page.html_page import summaries_html
-    from atc_py.report.tables import plain_lines
     from atc_py.system.atomic_files import write_files
-    from atc_py.system.json_text import format_json
 
     tables = list(board_tables(report, whole=verbose))
     if path is None and form == "text":

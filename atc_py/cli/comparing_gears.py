@@ -8,8 +8,10 @@ import click
 
 from atc_py.cli.console import print_blocks, print_diagnostics, print_report, progress, say
 from atc_py.compare.gears import GearComparisons, compare_gears
+from atc_py.compare.targets import missed_targets
 from atc_py.diag import Diagnostic, ExitCode
 from atc_py.options.gears import Gears
+from atc_py.system.atomic_files import write_files
 from atc_py.text import Text
 
 _FORMATS = ("text", "json", "html")
@@ -34,8 +36,6 @@ def compare_each_gear(
         keep: file for a suggestion, which gears do not have.
         settings: as `compare_model` takes them.
     """
-    from atc_py.compare.targets import missed_targets
-
     form, path = report
     if form not in _FORMATS or keep is not None:
         raise click.UsageError(
@@ -59,7 +59,6 @@ def compare_each_gear(
 
 def _report(text: str, form: str, path: Path | None, done: GearComparisons) -> None:
     from atc_py.report.layers.formats import gear_title
-    from atc_py.system.atomic_files import write_files
 
     if path is not None:
         write_files({path: text})

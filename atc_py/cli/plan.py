@@ -11,6 +11,7 @@ from atc_py.cli.console import print_blocks, print_bytes, print_diagnostics, pro
 from atc_py.diag import BELOW_TARGET, Diagnostic
 from atc_py.options.command_options import PlanOptions
 from atc_py.options.compile_options import CompileOptions
+from atc_py.options.output_paths import output_file
 from atc_py.results.plan import DtypePlan
 from atc_py.text import Text
 
@@ -90,7 +91,6 @@ def plan(  # noqa: PLR0913  (one parameter an option)
     """
     import atc_py
     from atc_py.compare.targets import read_targets
-    from atc_py.options.output_paths import output_file
 
     form = options.report_format(form, as_json=as_json)
     least = read_targets(targets, "--target")

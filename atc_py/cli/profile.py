@@ -15,8 +15,11 @@ from atc_py.cost.calibration import Calibration, save_fit
 from atc_py.diag import Diagnostic
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.named_gear import NamedGear
+from atc_py.options.output_paths import output_file
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.profile import Profile
+from atc_py.system.atomic_files import write_files
+from atc_py.system.structs import replace
 from atc_py.text import Text
 
 _FILE = click.Path(path_type=Path)
@@ -124,7 +127,6 @@ def _with_measured(found: Profile, tables: tuple[Path, ...], board_json: Path | 
     if not tables:
         return found
     from atc_py.compare.board.times import measured_beside
-    from atc_py.system.structs import replace
 
     if len(found.costs) != 1:
         raise click.UsageError("--measured applies to one SoC: give --soc once")
@@ -135,7 +137,6 @@ def _write_trace(found: Profile, traced: Path | None) -> None:
     if traced is None:
         return
     from atc_py.report.profile.formats import trace_json
-    from atc_py.system.atomic_files import write_files
 
     write_files({traced: trace_json(found.costs[0])})
 
@@ -149,8 +150,6 @@ def _outputs(
     calibrate: tuple[Path, ...],
 ) -> tuple[Path | None, Path | None, Path | None]:
     """The files to write; no two are the same, and none is a file that is read."""
-    from atc_py.options.output_paths import output_file
-
     if model is None and not calibrate:
         raise click.UsageError("Missing argument 'MODEL'.")
     if save_factors is not None and not calibrate:
@@ -203,7 +202,6 @@ def _show_report(
 ) -> None:
     """Print the report, or write it and print where it is; as JSON it is printed in any case."""
     from atc_py.report.profile.text import comparison_table, profile_tables, time_text
-    from atc_py.system.atomic_files import write_files
 
     if path is None and form == "text":
         print_tables(profile_tables(done, every=verbose))

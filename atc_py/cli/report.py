@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from atc_py.cli import comparing_options, options
 from atc_py.cli.config_file import is_inverse
@@ -16,7 +17,9 @@ from atc_py.options.command_options import NOT_REPORTED
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import keywords_of
 from atc_py.results.summary import ModelSummary
+from atc_py.system.atomic_files import write_files
 from atc_py.text import Text
+from atc_py.text.language import language
 
 _FILE = click.Path(path_type=Path)
 _RUNNING = (
@@ -143,8 +146,6 @@ def _refuse_together(
 
 def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
     """The options on the command line that concern the model, as they are spelled."""
-    from click.core import ParameterSource
-
     left_out = {"model", "output", "lang", "no_compare", "max_memory", "as_json", "suggest"}
     found: dict[str, tuple[str, ...]] = {}
     for parameter in context.command.params:
@@ -180,7 +181,6 @@ def _texts(value: object) -> tuple[str, ...]:
 def _written(found: Sequence[ModelSummary], page: Path, keep: Path | None, lang: str) -> list[str]:
     """Write the page, and the suggestions; lines about these."""
     from atc_py.report.page.html_page import summaries_html
-    from atc_py.system.atomic_files import write_files
 
     write_files({page: summaries_html(found, lang)})
     compared = [each.comparison for each in found if each.comparison is not None]
@@ -192,7 +192,6 @@ def _close(
     found: Sequence[ModelSummary], path: Path, lines: Sequence[str], *, as_json: bool
 ) -> int:
     from atc_py.report.page.verdict import is_refused, outputs_word, verdict_line
-    from atc_py.text.language import language
 
     findings = [each for one in found for each in _findings(one)]
     if as_json:

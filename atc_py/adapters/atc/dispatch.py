@@ -26,6 +26,7 @@ from atc_py.adapters.atc.shapes import RANGE_WARNINGS
 from atc_py.adapters.atc.tokens import Flags
 from atc_py.check.findings_builder import RulesBrokenError
 from atc_py.diag import NOT_MODELED, OPTIONS_EXCLUDE, AtcError
+from atc_py.options.compile_options import CheckOptions
 from atc_py.options.output_paths import output_file
 from atc_py.text import Text
 
@@ -82,7 +83,6 @@ def _compile(flags: Flags, words: Sequence[str], console: Console) -> None:
 def _pre_check(flags: Flags, _words: Sequence[str], _console: Console) -> None:
     """Mode 3: check the model, write the report."""
     from atc_py.adapters.atc.modes.pre_check import pre_check
-    from atc_py.options.compile_options import CheckOptions
 
     check_compilation(flags)
     refuse_not_modeled(flags)

@@ -7,9 +7,12 @@ from atc_py.adapters.atc.modes.om_graph import add_graph
 from atc_py.adapters.atc.modes.om_json import DROPPED_FIELDS
 from atc_py.adapters.atc.modes.opening import with_fault
 from atc_py.diag import BAD_OPTION, NOT_MODEL_TEXT, AtcError, AtcFault, Place
+from atc_py.ir import Engine
 from atc_py.onnx_graph.protos.message_json import json_text, message_json, onnx_graph_json
 from atc_py.options.compile_options import CompileOptions
+from atc_py.package.describe import describe
 from atc_py.package.ge.protobuf_classes import model_class
+from atc_py.package.schema import PackageContents
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text
 from atc_py.system.memory_limit import require_memory
@@ -36,9 +39,6 @@ def onnx_to_json(model: Path, options: CompileOptions | None = None) -> str:
     """
     if options is None:
         return json_text(onnx_graph_json(model))
-    from atc_py.ir import Engine
-    from atc_py.package.describe import describe
-    from atc_py.package.schema import PackageContents
     from atc_py.pipeline.lowered import lowered_graph
 
     graph = lowered_graph(model, options)
