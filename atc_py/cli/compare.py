@@ -1,6 +1,7 @@
 """`atc-py compare`: compare a compiled model with its original, layer by layer."""
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,10 @@ import click
 import atc_py
 from atc_py.cli import comparing_options, options
 from atc_py.cli.console import (
+    deliver,
     print_blocks,
-    print_bytes,
     print_diagnostics,
     progress,
-    say,
 )
 from atc_py.cli.gear_options import compared_gears
 from atc_py.cli.help_text import AliasedOption
@@ -23,7 +23,6 @@ from atc_py.options.gears import Gears
 from atc_py.options.option import keywords_of
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer_comparison import LayerComparison
-from atc_py.text import Text
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "csv", "html")
@@ -129,11 +128,17 @@ def _shown(
         verbose: list every layer.
     """
     from atc_py.compare.targets import missed_by_all, missed_targets
+    from atc_py.report.layers.text import layer_blocks, layer_lines
 
     (form, path), (least, keep) = page, wanted
     written = comparing_options.suggestion_line(done, keep)
     missed = [*missed_targets(done, least), *missed_by_all(done)]
-    _report(done, _page(form, done, missed, compiled), form, path, as_json=as_json, verbose=verbose)
+    lines = layer_lines(done)
+    deliver(
+        form, path, partial(_page, form, done, missed, compiled), as_json=as_json,
+        whole=lambda: print_blocks(layer_blocks(done, whole=verbose)),
+        brief=lambda: print_blocks(lines[: lines.index("")]),
+    )  # fmt: skip
     if not as_json:
         print_blocks([written] if written and (form == "text" or path is not None) else [])
         print_diagnostics((*done.warnings, *missed), as_json=False)
@@ -169,28 +174,3 @@ def _page(
     own = compiled[0] if compiled else None
     file_graph = None if own is None else compiled_file_graph(done.model, own)
     return render_layers(form, done, findings, file_graph, own)
-
-
-def _report(
-    done: LayerComparison,
-    text: str,
-    form: str,
-    path: Path | None,
-    *,
-    as_json: bool,
-    verbose: bool,
-) -> None:
-    """Print the report, or write it and print its first lines; as JSON it is printed in any case."""
-    from atc_py.report.layers.text import layer_blocks, layer_lines
-    from atc_py.system.atomic_files import write_files
-
-    if path is not None:
-        write_files({path: text})
-    if path is not None and not as_json:
-        lines = layer_lines(done)
-        print_blocks(lines[: lines.index("")])
-        say(Text("report: {path}", path=path))
-    elif form != "text":
-        print_bytes(text.encode("utf-8"))
-    else:
-        print_blocks(layer_blocks(done, whole=verbose))

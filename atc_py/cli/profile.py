@@ -1,6 +1,6 @@
 """`atc-py profile`: estimate the cost of a model on the SoCs that it could run on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from atc_py.cli import options
-from atc_py.cli.console import print_bytes, print_diagnostics, print_json, print_tables, say
+from atc_py.cli.console import deliver, print_diagnostics, print_json, print_tables, say
 from atc_py.cli.gear_options import profiled_gears
 from atc_py.cli.help_text import AliasedOption
 from atc_py.cost.calibration import Calibration, save_fit
@@ -20,7 +20,6 @@ from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.profile import Profile
 from atc_py.system.atomic_files import write_files
 from atc_py.system.structs import replace
-from atc_py.text import Text
 
 _FILE = click.Path(path_type=Path)
 # Written out because the defining modules take long to import; a test compares them.
@@ -90,6 +89,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     cannot be read or written.
     """
     from atc_py.pipeline.profile import fitted_factors, profile_model
+    from atc_py.report.profile.text import profile_tables
 
     form = options.report_format(form, as_json=as_json)
     if model is not None:
@@ -107,7 +107,11 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     found = profile_model(model, socs, fit, done, gear, compiled, warnings, **compiling)
     found = _with_measured(found, *board)
     _write_trace(found, traced)
-    _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
+    deliver(
+        form, report, partial(_rendered, form, found, compiled), as_json=as_json,
+        whole=lambda: print_tables(profile_tables(found, every=verbose)),
+        brief=lambda: _print_briefly(found),
+    )  # fmt: skip
     if form == "text":
         print_diagnostics(warnings, as_json=False)
 
@@ -192,28 +196,10 @@ def _rendered(form: str, done: Profile, compiled: list[CompiledModel] | None) ->
     return profile_html(done, compiled_file_graph(done.model, compiled[0]), compiled[0])
 
 
-def _show_report(
-    done: Profile,
-    form: str,
-    path: Path | None,
-    rendered: Callable[[], str],
-    as_json: bool,
-    verbose: bool,
-) -> None:
-    """Print the report, or write it and print where it is; as JSON it is printed in any case."""
-    from atc_py.report.profile.text import comparison_table, profile_tables, time_text
+def _print_briefly(done: Profile) -> None:
+    from atc_py.report.profile.text import comparison_table, time_text
 
-    if path is None and form == "text":
-        print_tables(profile_tables(done, every=verbose))
-        return
-    data = rendered().encode("utf-8")
-    if path is not None:
-        write_files({path: data})
-    if path is None or as_json:
-        print_bytes(data)
-        return
     if len(done.socs) > 1:
         print_tables([comparison_table(done)])
     else:
         say(f"{done.costs[0].soc.name}: {time_text(done.costs[0].time)}")
-    say(Text("report: {path}", path=path))
