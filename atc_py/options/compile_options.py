@@ -365,6 +365,11 @@ class CheckOptions(Result, frozen=True):
     input_shapes: Annotated[Mapping[str, Shape], _SHAPES] = msgspec.field(default_factory=dict)
     op_specs: _Specs = None
 
+    @classmethod
+    def of(cls, options: "CompileOptions") -> "CheckOptions":
+        """The part of the options of a compilation that a check has, too."""
+        return cls(**{name: getattr(options, name) for name in cls.__struct_fields__})
+
 
 def select_gears(keywords: Mapping[str, Any]) -> Gears | None:
     """The gears that keywords list, for inputs of the shapes in them; None without."""

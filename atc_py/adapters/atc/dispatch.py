@@ -86,14 +86,7 @@ def _pre_check(flags: Flags, _words: Sequence[str], _console: Console) -> None:
 
     check_compilation(flags)
     refuse_not_modeled(flags)
-    given = compile_options(flags)
-    options = CheckOptions(
-        soc=given.soc,
-        precision_mode=given.precision_mode,
-        precision=given.precision,
-        input_shapes=given.input_shapes,
-        op_specs=given.op_specs,
-    )
+    options = CheckOptions.of(compile_options(flags))
     pre_check(Path(flags["model"]), _report_path(flags), options)
 
 

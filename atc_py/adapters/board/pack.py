@@ -204,23 +204,16 @@ def _write_model(
     model: Path, kit: Path, options: CompileOptions, on_stage: Callable[[str], None] | None
 ) -> KitSource:
     """Write the model as atc takes it: fixed for CANN where that is asked, a name for each node."""
-    file, rules, taken = read_model(model), [], model
+    file, applied, taken = read_model(model), [], model
     if options.fix is not None:
         if on_stage is not None:
             on_stage("fix")
         (kit / "fixed").mkdir()
-        check = CheckOptions(
-            soc=options.soc,
-            precision_mode=options.precision_mode,
-            precision=options.precision,
-            input_shapes=options.input_shapes,
-        )
-        fixing = FixOptions(
-            check=check, rules=replace(options.fix, for_cann=True), seeds=1, simulate=False
-        )
+        rules = replace(options.fix, for_cann=True)
+        fixing = FixOptions(CheckOptions.of(options), rules, seeds=1, simulate=False)
         done = fix_file(model, kit / "fixed" / MODEL, fixing)
         taken = model if done.output is None else done.output
-        rules = sorted({rule for each in done.rewrites for rule in each.rules})
+        applied = sorted({rule for each in done.rewrites for rule in each.rules})
         file = read_model(taken)
     named = write_with_names(file, kit / MODEL)
     shutil.rmtree(kit / "fixed", ignore_errors=True)
@@ -229,7 +222,7 @@ def _write_model(
     return KitSource(
         path=str(model),
         sha256=sha256_of(model),
-        rules=tuple(rules),
+        rules=tuple(applied),
         named=named,
         opset=file.opsets.get("", 0),
         original="model" if changed else "kit",
