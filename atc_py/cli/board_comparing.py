@@ -100,11 +100,7 @@ def compare_dump(
 ) -> int:
     """Compare dumps alone, show what was found, and return the exit status.
 
-    Args:
-        model: as a comparison takes it.
-        board: folder of dumps, and the JSON of the model that ran.
-        settings: of the comparison, by name.
-        shown: how the report is shown.
+    `board` is a folder of dumps, and the JSON of the model that ran; `shown` is for `show_board`.
     """
     from atc_py.compare.board.run import BoardFiles, compare_run
     from atc_py.compare.model import compiling
@@ -142,16 +138,7 @@ def show_board(
     as_json: bool,
     verbose: bool,
 ) -> None:
-    """Print the report, or write it and print where it is; as JSON it is printed in any case.
-
-    Args:
-        report: of all runs.
-        models: of each run, which a page shows whole.
-        form: text, json or html.
-        path: of the report; None for the console.
-        as_json: whether the document is printed.
-        verbose: whether every layer, node and kernel is listed.
-    """
+    """Print the report, or write it to `path`; a page shows the models of all runs whole."""
     from atc_py.report.board.tables import board_tables
 
     tables = list(board_tables(report, whole=verbose))

@@ -119,13 +119,7 @@ def _shown(
 ) -> int:
     """Write and print what was found; return the exit status.
 
-    Args:
-        done: the comparison.
-        page: form and file of the report.
-        wanted: targets of the outputs, and the file of the suggestion.
-        compiled: the compiled model, for a page.
-        as_json: print the report as JSON in any case.
-        verbose: list every layer.
+    `page` is form and file of the report, `wanted` the targets and the file of the suggestion.
     """
     from atc_py.compare.targets import missed_by_all, missed_targets
     from atc_py.report.layers.text import layer_blocks, layer_lines

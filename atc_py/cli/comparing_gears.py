@@ -28,13 +28,8 @@ def compare_each_gear(
 ) -> int:
     """Compare a model for each gear; print or write one report, and return the exit status.
 
-    Args:
-        model: the file.
-        gears: the lists of shapes.
-        report: the format, and the file for it or None.
-        least: least figures of every output.
-        keep: file for a suggestion, which gears do not have.
-        settings: as `compare_model` takes them.
+    `report` is its form and file, `settings` are those of `compare_model`. A suggestion, `keep`, is
+    refused.
     """
     form, path = report
     if form not in _FORMATS or keep is not None:

@@ -247,13 +247,7 @@ def report_format(given: str | None, *, as_json: bool) -> str:
 
 
 def refuse_compiling(context: click.Context, model: Path, *also: str) -> None:
-    """Reject options that concern compilation if `model` is an offline model.
-
-    Args:
-        context: of the command.
-        model: the file that the command is about.
-        *also: names of parameters that concern compiling in this command alone.
-    """
+    """Reject options that concern compilation, and those called `also`, for an offline model."""
     from atc_py.package.foreign import is_offline
 
     compiling = {*keywords_of(CheckOptions) - {"soc"}, "aipp", *also}

@@ -160,11 +160,7 @@ def _look_up(option: str, known: Mapping[Any, _V], value: object, hint: Text | N
 
 
 def parse_quant_bias(name: str) -> QuantBias | None:
-    """The convention called `name`; None for `auto`.
-
-    Raises:
-        AtcError: BAD_OPTION for any other name.
-    """
+    """The convention called `name`; None for `auto`."""
     known = {AUTO: None, **{row.value: row for row in QuantBias}}
     return _look_up("quant_bias", known, name, Text("leave it out to use the file's metadata"))
 

@@ -24,12 +24,7 @@ _PARTS = 3
 
 
 def check_output_type(flags: Flags) -> None:
-    """Check --output_type.
-
-    Raises:
-        AtcError: with E10001 for another form or dtype, and for an output that --out_nodes does not
-            name; with E10013 for an index beyond 32 bits.
-    """
+    """Check --output_type: its form, dtypes, and that --out_nodes has the outputs that it names."""
     text = flags["output_type"]
     if not text:
         return
@@ -79,11 +74,7 @@ _MIXED = {mode.value for mode in PrecisionMode if mode.is_mixed} | {
 
 
 def check_before_modes(flags: Flags) -> None:
-    """Check what concerns every mode: --auto_tune_mode, and how deterministic results are.
-
-    Raises:
-        AtcError: with E10001.
-    """
+    """Check what concerns every mode: --auto_tune_mode, and how deterministic results are."""
     if flags["auto_tune_mode"]:
         raise _invalid(
             flags,
@@ -104,11 +95,7 @@ def check_before_modes(flags: Flags) -> None:
 
 
 def check_framework(flags: Flags) -> None:
-    """Check the framework against the mode, and refuse those besides ONNX.
-
-    Raises:
-        AtcError: with E10001, E10007 or E10008; NOT_MODELED for another framework.
-    """
+    """Check the framework against the mode, and refuse those besides ONNX."""
     framework, mode = flags["framework"], flags["mode"]
     if mode == "1" and framework == _MINDSPORE:
         raise _invalid(
@@ -186,11 +173,7 @@ def spelled_keywords(flags: Flags) -> dict[str, Any]:
 
 
 def check_precision(flags: Flags) -> None:
-    """Check the choice of implementations, the precision modes and the lists of the mixed ones.
-
-    Raises:
-        AtcError: with E10001, E10006 or E10056.
-    """
+    """Check the choice of implementations, the precision modes and the lists of the mixed ones."""
     if flags["optypelist_for_implmode"] and not flags["op_select_implmode"]:
         raise _invalid(
             flags,

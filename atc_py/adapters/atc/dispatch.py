@@ -91,11 +91,7 @@ def _pre_check(flags: Flags, _words: Sequence[str], _console: Console) -> None:
 
 
 def _report_path(flags: Flags) -> Path:
-    """The file of the report; a folder for atc's own files comes before the default name.
-
-    Raises:
-        AtcError: BAD_OPTION for the model itself, CANNOT_WRITE for what is not a file.
-    """
+    """The file of the report; a folder for atc's own files comes before the default name."""
     folder = os.environ.get("ASCEND_WORK_PATH", "")
     path = flags["check_report"]
     if folder and "check_report" not in flags:

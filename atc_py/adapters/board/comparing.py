@@ -90,11 +90,7 @@ def compare_kit(
 ) -> BoardDone:
     """Compare what came back with the simulator and the original.
 
-    Args:
-        kit: the folder that `pack` wrote, or its archive.
-        results: the archive that the script packed, or its content in a folder.
-        request: what to compare.
-        on_stage: called with the name of each stage as it begins.
+    Kit and results are folders or archives.
 
     Raises:
         AtcError: BAD_KIT, BAD_RESULTS, and what compiling and comparing raise.

@@ -94,18 +94,13 @@ def pack_board(
     request: PackRequest,
     on_stage: Callable[[str], None] | None = None,
 ) -> Packed:
-    """Write a kit.
+    """Write a kit with `keywords` of `convert`, and its archive, whose name has `.zip` after it.
 
-    Args:
-        model: the ONNX file.
-        folder: the kit; one that is there and has no results is replaced. The archive is its
-            name with `.zip`.
-        keywords: of `convert`.
-        request: the rest.
-        on_stage: called with the name of each stage as it begins.
+    A kit that is there and has no results is replaced.
 
     Raises:
-        AtcError: as `refuse_used` does; what fixing, compiling and running raise. Nothing is written then.
+        AtcError: as `refuse_used` does; what fixing, compiling and running raise. Nothing is
+            written then.
     """
     given, draws = keywords.get("input_shape") or "", request.draws
     notes: list[Diagnostic] = []

@@ -53,11 +53,8 @@ def run_program(
 ) -> ProgramRun:
     """Run a program with its onnxruntime sessions on the simulated NPU.
 
-    Args:
-        command: the program and its arguments.
-        session: keywords of each simulated session.
-        on_notice: called with what processes want said at once.
-        **choice: strict, shadow, returned and max_memory of `ExecSettings`.
+    `session` are the keywords of each session, `choice` is strict, shadow, returned and max_memory
+    of `ExecSettings`; `on_notice` is called with what processes want said at once.
 
     Raises:
         AtcError: PROGRAM_NOT_STARTED; CANNOT_WRITE where there is no room for the records.

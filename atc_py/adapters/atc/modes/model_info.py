@@ -16,11 +16,7 @@ _STREAMS, _EVENTS = 1, 0
 
 
 def model_info(om: Path) -> list[str]:
-    """The lines that describe an offline model.
-
-    Raises:
-        AtcError: with E10041, the file cannot be read as an offline model.
-    """
+    """The lines that describe an offline model; what cannot be read as one is E10041."""
     if is_huawei(om):
         return real_om_lines(om)
     with opened_om(om) as model:

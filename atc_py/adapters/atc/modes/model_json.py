@@ -27,15 +27,9 @@ _TEXT_GROWTH = 16
 
 
 def onnx_to_json(model: Path, options: CompileOptions | None = None) -> str:
-    """The JSON of an ONNX model.
+    """The JSON of an ONNX model: of the file's own graph, or with options of that which is lowered.
 
-    Args:
-        model: the file.
-        options: for the graph with its inferred shapes, in target operators (`--dump_mode=1`);
-            None for the file's own graph.
-
-    Raises:
-        AtcError: the file cannot be read, or with options, it does not lower.
+    That one has inferred shapes and target operators (`--dump_mode=1`).
     """
     if options is None:
         return json_text(onnx_graph_json(model))

@@ -21,12 +21,9 @@ _TEXTS = ("s", "VT_LIST_STRING")
 
 
 def set_attribute(message: Any, value: object, kind: str) -> None:
-    """Fill an attribute.
+    """Fill an `AttrDef` with a bool, number or text, or a list of numbers or of texts.
 
-    Args:
-        message: the `AttrDef`.
-        value: a bool, number or text, or a list of numbers or of texts.
-        kind: what the operator's row declares: dtype for the name of one, ints or floats.
+    `kind` is what the operator's row declares: dtype for the name of one, ints or floats.
     """
     if isinstance(value, list | tuple):
         _set_list(message.list, value, kind)

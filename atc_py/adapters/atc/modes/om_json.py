@@ -40,11 +40,7 @@ _FIRST_GRAPH = 0
 
 
 def om_to_json(om: Path) -> str:
-    """The JSON of mode 1.
-
-    Raises:
-        AtcError: with E10041, the file cannot be read as an offline model.
-    """
+    """The JSON of mode 1; what cannot be read as an offline model is E10041."""
     if is_huawei(om):
         return json_text(real_om_json(om, DROPPED_FIELDS))
     with opened_om(om) as model:

@@ -83,11 +83,7 @@ def real_om_json(om: Path, dropped: frozenset[str]) -> Json:
 
 
 def real_om_lines(om: Path) -> list[str]:
-    """The lines of mode 6; a number that the file does not have is -1, as atc prints it.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL with E10041.
-    """
+    """The lines of mode 6; a number that the file does not have is -1, as atc prints it."""
     with _opened(om) as model:
         attributes = model.attributes
         span = model.partition(MODEL_DEF)

@@ -48,12 +48,7 @@ _NEAREST = 3
 
 
 def graph_of(single: SingleOp, file: str) -> Graph:
-    """The graph, phase `lowered`.
-
-    Raises:
-        AtcError: BAD_OPERATOR_FILE with E10501 where the target has no such operator, E13014 for
-            operands and E10030 for attributes that it does not take.
-    """
+    """The graph, phase `lowered`; faults are BAD_OPERATOR_FILE with E10501, E13014 or E10030."""
     return _Builder(single, file).graph()
 
 
