@@ -89,7 +89,6 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     cannot be read or written.
     """
     from atc_py.pipeline.profile import fitted_factors, profile_model
-    from atc_py.report.profile.text import profile_tables
 
     form = options.report_format(form, as_json=as_json)
     if model is not None:
@@ -107,11 +106,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     found = profile_model(model, socs, fit, done, gear, compiled, warnings, **compiling)
     found = _with_measured(found, *board)
     _write_trace(found, traced)
-    deliver(
-        form, report, partial(_rendered, form, found, compiled), as_json=as_json,
-        whole=lambda: print_tables(profile_tables(found, every=verbose)),
-        brief=lambda: _print_briefly(found),
-    )  # fmt: skip
+    _show(found, form, report, compiled, as_json=as_json, verbose=verbose)
     if form == "text":
         print_diagnostics(warnings, as_json=False)
 
@@ -196,10 +191,24 @@ def _rendered(form: str, done: Profile, compiled: list[CompiledModel] | None) ->
     return profile_html(done, compiled_file_graph(done.model, compiled[0]), compiled[0])
 
 
-def _print_briefly(done: Profile) -> None:
-    from atc_py.report.profile.text import comparison_table, time_text
+def _show(
+    done: Profile,
+    form: str,
+    path: Path | None,
+    compiled: list[CompiledModel] | None,
+    *,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    from atc_py.report.profile.text import comparison_table, profile_tables, time_text
 
-    if len(done.socs) > 1:
-        print_tables([comparison_table(done)])
-    else:
-        say(f"{done.costs[0].soc.name}: {time_text(done.costs[0].time)}")
+    def brief() -> None:
+        if len(done.socs) > 1:
+            print_tables([comparison_table(done)])
+        else:
+            say(f"{done.costs[0].soc.name}: {time_text(done.costs[0].time)}")
+
+    deliver(
+        form, path, partial(_rendered, form, done, compiled), as_json=as_json,
+        whole=lambda: print_tables(profile_tables(done, every=verbose)), brief=brief,
+    )  # fmt: skip
