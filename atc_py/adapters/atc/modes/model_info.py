@@ -8,7 +8,7 @@ from pathlib import Path
 
 from atc_py.adapters.atc.modes.om_sizes import figures_of
 from atc_py.adapters.atc.modes.opening import opened_om
-from atc_py.adapters.atc.modes.real_om import real_om_lines
+from atc_py.adapters.atc.modes.real_om import info_lines, om_line, real_om_lines
 from atc_py.package.foreign import is_huawei
 
 _FRAMEWORK = "Onnx"
@@ -21,23 +21,9 @@ def model_info(om: Path) -> list[str]:
         return real_om_lines(om)
     with opened_om(om) as model:
         found = figures_of(model)
-    weights, kernels, aicpu, tasks, libraries = found.om_info
-    system = f"atc_version[{found.version}], soc_version[{found.soc}]"
-    memory = f"memory_size[{found.memory} B], weight_size[{found.weights} B]"
-    parts = {
-        "modeldef_size": found.description,
-        "weight_data_size": weights,
-        "tbe_kernels_size": kernels,
-        "cust_aicpu_kernel_store_size": aicpu,
-        "task_info_size": tasks,
-        "so_store_size": libraries,
-    }
-    sizes = ", ".join(f"{name}[{size} B]" for name, size in parts.items())
-    return [
-        "============ Display Model Info start ============",
-        f"Original Atc command line: {found.command_line}",
-        f"system   info: {system}, framework_type[{_FRAMEWORK}].",
-        f"resource info: {memory}, stream_num[{_STREAMS}], event_num[{_EVENTS}].",
-        f"om       info: {sizes}.",
-        "============ Display Model Info end   ============",
-    ]
+    return info_lines(
+        found.command_line,
+        (found.version, found.soc, _FRAMEWORK),
+        (found.memory, found.weights, _STREAMS, _EVENTS),
+        om_line(found.om_info, found.description),
+    )
