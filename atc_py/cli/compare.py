@@ -1,9 +1,11 @@
 """`atc-py compare`: compare a compiled model with its original, layer by layer."""
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +16,7 @@ from atc_py.cli.console import (
     print_blocks,
     print_diagnostics,
     progress,
+    say,
 )
 from atc_py.cli.gear_options import compared_gears
 from atc_py.cli.help_text import AliasedOption
@@ -23,9 +26,15 @@ from atc_py.options.gears import Gears
 from atc_py.options.option import keywords_of
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer_comparison import LayerComparison
+from atc_py.text import Text
+
+if TYPE_CHECKING:
+    from atc_py.compare.gears import GearComparisons
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "csv", "html")
+_OF_GEARS = ("text", "json", "html")
+_SEARCHING = ("suggest_trials", "suggest_samples", "jobs")
 
 
 @click.command()
@@ -85,7 +94,6 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     cannot be read or written, 4 one of the two did not run, an output misses --fail-under, or
     --suggest found no nodes that reach the target.
     """
-    from atc_py.cli.comparing_gears import compare_each_gear
     from atc_py.compare.targets import read_targets
 
     options.refuse_compiling(context, model, *keywords_of(CompileOptions))
@@ -97,7 +105,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
         shown = {"form": form, "path": path, "as_json": as_json, "verbose": verbose}
         context.exit(_board_status(model, board, settings, input_shape, shown, refused=refused))
     if gears is not None:
-        context.exit(compare_each_gear(model, gears, (form, path), least, keep, settings))
+        context.exit(_compare_each_gear(model, gears, (form, path), least, keep, settings))
     compiled: list[CompiledModel] | None = [] if form == "html" else None
     with progress(quiet=form == "json", lines=keep is not None) as on_stage:
         done = atc_py.compare_model(
@@ -168,3 +176,65 @@ def _page(
     own = compiled[0] if compiled else None
     file_graph = None if own is None else compiled_file_graph(done.model, own)
     return render_layers(form, done, findings, file_graph, own)
+
+
+def _compare_each_gear(
+    model: Path,
+    gears: Gears,
+    report: tuple[str, Path | None],
+    least: Mapping[str, float],
+    keep: Path | None,
+    settings: Mapping[str, Any],
+) -> int:
+    """Compare a model for each gear; print or write one report, and return the exit status.
+
+    `report` is its form and file, `settings` are those of `compare_model`. A suggestion, `keep`, is
+    refused.
+    """
+    from atc_py.compare.gears import compare_gears
+    from atc_py.compare.targets import missed_targets
+
+    form, path = report
+    if form not in _OF_GEARS or keep is not None:
+        raise click.UsageError(
+            "gears are compared only as --format text, json or html and without --suggest; for "
+            "anything else give one gear's dims with --input-shape"
+        )
+    chosen = {name: each for name, each in settings.items() if name not in _SEARCHING}
+    pages = {"histograms": True, "keeps_compiled": True} if form == "html" else {}
+    with progress(quiet=form == "json") as on_stage:
+        done = compare_gears(model, gears, on_stage, targets=least, **pages, **chosen)
+    findings = [
+        each.not_compared if each.done is None else tuple(missed_targets(each.done, least))
+        for each in done.gears
+    ]
+    _report_gears(_rendered_gears(form, model, done, findings), form, path, done)
+    every = [found for own in (*findings, done.left_out) for found in own]
+    if form != "json":
+        print_diagnostics(every, as_json=False)
+    return max((found.code.exit for found in every), default=ExitCode.DONE)
+
+
+def _report_gears(text: str, form: str, path: Path | None, done: GearComparisons) -> None:
+    from atc_py.report.layers.formats import gear_title
+    from atc_py.system.atomic_files import write_files
+
+    if path is not None:
+        write_files({path: text})
+    if path is None or form == "json":
+        print_report(text, form)
+    elif form == "html":
+        print_blocks(map(gear_title, done.gears))
+        say(Text("report: {path}", path=path))
+
+
+def _rendered_gears(
+    form: str, model: Path, done: GearComparisons, findings: list[tuple[Diagnostic, ...]]
+) -> str:
+    from atc_py.report.layers.formats import gears_document, gears_html, gears_text
+
+    if form == "text":
+        return gears_text(done.gears)
+    if form == "json":
+        return gears_document(done.gears, findings, done.left_out)
+    return gears_html(model, done.gears, findings, done.left_out)

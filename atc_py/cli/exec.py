@@ -87,8 +87,7 @@ def program(  # noqa: PLR0913  (one parameter an option)
     if given and not shadow:
         raise click.UsageError("--shadow-return has no effect without --shadow")
     paths = _report_files(reports)
-    from atc_py.adapters.exec.options import require_sense
-    from atc_py.adapters.exec.run import run_program
+    from atc_py.adapters.exec.run import require_sense, run_program
 
     require_sense(compiling, device=device, max_memory=max_memory)
 

@@ -102,7 +102,7 @@ def _report_path(flags: Flags) -> Path:
 def _to_json(flags: Flags, _words: Sequence[str], _console: Console) -> None:
     """Mode 1: write a model as JSON."""
     from atc_py.adapters.atc.modes.model_json import onnx_to_json, save_json
-    from atc_py.adapters.atc.modes.om_json import om_to_json
+    from atc_py.adapters.atc.modes.own_om import om_to_json
 
     om, document = _json_files(flags)
     if flags["framework"] == "-1":
@@ -154,7 +154,7 @@ def _show_info(flags: Flags, _words: Sequence[str], console: Console) -> None:
 
 
 def _print_info(om: Path, console: Console) -> None:
-    from atc_py.adapters.atc.modes.model_info import model_info
+    from atc_py.adapters.atc.modes.own_om import model_info
 
     for line in model_info(om):
         console.say(line)

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 from atc_py.adapters.atc.modes.om_graph import add_graph
-from atc_py.adapters.atc.modes.om_json import DROPPED_FIELDS
 from atc_py.adapters.atc.modes.opening import with_fault
+from atc_py.adapters.atc.modes.own_om import DROPPED_FIELDS
 from atc_py.diag import BAD_OPTION, NOT_MODEL_TEXT, AtcError, AtcFault, Place
 from atc_py.ir import Engine
 from atc_py.onnx_graph.protos.message_json import json_text, message_json, onnx_graph_json
