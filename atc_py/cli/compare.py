@@ -15,6 +15,7 @@ from atc_py.cli.console import (
     deliver,
     print_blocks,
     print_diagnostics,
+    print_report,
     progress,
     say,
 )
