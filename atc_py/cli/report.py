@@ -12,7 +12,7 @@ from atc_py.cli.config_file import is_inverse
 from atc_py.cli.console import print_blocks, print_diagnostics, print_json, progress, say
 from atc_py.cli.gear_options import GEAR_NAMES, reported_gears
 from atc_py.cli.help_text import AliasedOption
-from atc_py.diag import Diagnostic, ExitCode
+from atc_py.diag import ExitCode
 from atc_py.options.command_options import NOT_REPORTED
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import keywords_of
@@ -193,7 +193,11 @@ def _close(
 ) -> int:
     from atc_py.report.page.verdict import is_refused, outputs_word, verdict_line
 
-    findings = [each for one in found for each in _findings(one)]
+    findings = [
+        finding
+        for each in found
+        for finding in (*each.notes, *each.refusals, *each.not_compared, *each.missed)
+    ]
     if as_json:
         first = found[0]
         verdicts = ["does not compile" if is_refused(each) else "compiles" for each in found]
@@ -220,8 +224,3 @@ def _close(
         return int(ExitCode.MODEL)
     late = any(each.not_compared or each.missed for each in found)
     return int(ExitCode.DEVICE if late else ExitCode.DONE)
-
-
-def _findings(done: ModelSummary) -> tuple[Diagnostic, ...]:
-    """Dims that were proposed; reasons for no model, no comparison, or missed targets."""
-    return (*done.notes, *done.refusals, *done.not_compared, *done.missed)

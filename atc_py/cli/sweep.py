@@ -33,7 +33,6 @@ from atc_py.options.output_paths import output_folder
 from atc_py.results.sweep import SweepRow, SweepVerdict
 from atc_py.system.atomic_files import write_files
 from atc_py.system.cache_folders import exists
-from atc_py.system.jobs import open_executor
 from atc_py.system.memory_limit import parse_size
 from atc_py.system.process import import_numpy
 from atc_py.text import COLON, COMMA, Text, plural
@@ -174,6 +173,7 @@ def _made(
     quiet: bool,
 ) -> SweepRun:
     from atc_py.adapters.sweep.grid import combinations_of, named_models
+    from atc_py.system.jobs import open_executor
 
     named = named_models(models)
     grid = combinations_of(named, *axes, specs=chosen.specs)
@@ -274,7 +274,11 @@ def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
     else:
         print_diagnostics(_findings(done.failed)[:_MOST_FAILED], as_json=False)
         verdicts = COMMA.join(
-            Text("{n} {verdict}", n=count, verdict=Text(_said(verdict, count)))
+            Text(
+                "{n} {verdict}",
+                n=count,
+                verdict=Text(verdict if count == 1 else _PLURALS.get(verdict, verdict)),
+            )
             for verdict, count in counts.most_common()
         )
         head = plural(len(rows), "{n} row", "{n} rows")
@@ -291,10 +295,6 @@ def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
         return int(ExitCode.DEVICE)
     whole = counts[SweepVerdict.COMPILES.value] == len(rows)
     return int(ExitCode.DONE if whole else ExitCode.MODEL)
-
-
-def _said(verdict: str, count: int) -> str:
-    return verdict if count == 1 else _PLURALS.get(verdict, verdict)
 
 
 def _not_compared(rows: Sequence[SweepRow]) -> Text:

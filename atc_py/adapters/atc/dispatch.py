@@ -50,7 +50,7 @@ def dispatch(flags: Flags, words: Sequence[str], console: Console) -> None:
         "0": _compile,
         "1": _to_json,
         "3": _pre_check,
-        "5": _text_to_json,
+        "5": _to_json,
         "6": _show_info,
     }[mode](flags, words, console)
 
@@ -100,25 +100,19 @@ def _report_path(flags: Flags) -> Path:
 
 
 def _to_json(flags: Flags, _words: Sequence[str], _console: Console) -> None:
-    """Mode 1: write a model as JSON."""
-    from atc_py.adapters.atc.modes.model_json import onnx_to_json, save_json
+    """Modes 1 and 5: write a model, or a graph in protobuf's text form, as JSON."""
+    from atc_py.adapters.atc.modes.model_json import onnx_to_json, save_json, text_to_json
     from atc_py.adapters.atc.modes.own_om import om_to_json
 
     om, document = _json_files(flags)
-    if flags["framework"] == "-1":
+    if flags["mode"] == "5":
+        text = text_to_json(om)
+    elif flags["framework"] == "-1":
         text = om_to_json(om)
     else:
         options = compile_options(flags) if flags["dump_mode"] == "1" else None
         text = onnx_to_json(om, options)
     save_json(text, document)
-
-
-def _text_to_json(flags: Flags, _words: Sequence[str], _console: Console) -> None:
-    """Mode 5: write a graph in protobuf's text form as JSON."""
-    from atc_py.adapters.atc.modes.model_json import save_json, text_to_json
-
-    om, document = _json_files(flags)
-    save_json(text_to_json(om), document)
 
 
 def _json_files(flags: Flags) -> tuple[Path, Path]:

@@ -26,7 +26,6 @@ from atc_py.adapters.board.layout import (
     Manifest,
 )
 from atc_py.adapters.board.variants import (
-    Compiling,
     config_path,
     shared_compiling,
     variants_of,
@@ -120,7 +119,9 @@ def pack_board(
             raise AtcError(*_placed(error.diagnostics, model, kit, keywords)) from error
         with atomic_write(folder.with_name(f"{folder.name}.zip")) as file:
             write_zip(kit, folder.name, file)
-        _replace(kit, folder)
+        if folder.is_dir():
+            folder.replace(work / "old")
+        kit.replace(folder)
     archive = folder.with_name(f"{folder.name}.zip")
     weights = sum(each.bytes for each in manifest.files if each.path.startswith(MODEL))
     size = archive.stat().st_size
@@ -139,13 +140,17 @@ def _filled(
     """Fill the folder of a kit; return its manifest, and what is odd about the data of the runs."""
     shared = shared_compiling(keywords)
     source = _write_model(model, kit, options, on_stage)
-    variants, files = _variants(model, shared, options.soc, request)
+    name = _ODD.sub("_", model.stem).strip("_") or "model"
+    found, files = variants_of(name, shared, options.soc, request.modes, unfused=request.unfused)
+    variants = [replace(each, executes=request.executes) for each in found]
     _write_all(kit, {**shared.files, **files})
     original = model if source.original == "model" else None
     if request.reference is not None:
         original, path = request.reference, str(request.reference)
         source = replace(source, original="reference", reference=path)
-    expected = _expect(kit, original, variants, request, on_stage)
+    writer = Expectations(kit, kit.parent, original, request.room)
+    compiled = [(each, home_options(each, kit)) for each in variants]
+    expected = writer.write(kit / MODEL, compiled, request.draws, on_stage)
     return _finish(kit, source, options, variants, expected, request), expected.warnings
 
 
@@ -222,26 +227,6 @@ def _write_model(
         opset=file.opsets.get("", 0),
         original="model" if changed else "kit",
     )
-
-
-def _variants(
-    model: Path, shared: Compiling, soc: str, request: PackRequest
-) -> tuple[list[KitVariant], dict[str, bytes]]:
-    name = _ODD.sub("_", model.stem).strip("_") or "model"
-    found, files = variants_of(name, shared, soc, request.modes, unfused=request.unfused)
-    return [replace(each, executes=request.executes) for each in found], files
-
-
-def _expect(
-    kit: Path,
-    original: Path | None,
-    variants: Sequence[KitVariant],
-    request: PackRequest,
-    on_stage: Callable[[str], None] | None,
-) -> Expected:
-    writer = Expectations(kit, kit.parent, original, request.room)
-    compiled = [(each, home_options(each, kit)) for each in variants]
-    return writer.write(kit / MODEL, compiled, request.draws, on_stage)
 
 
 def home_options(variant: KitVariant, kit: Path) -> CompileOptions:
@@ -345,10 +330,3 @@ def write_zip(kit: Path, name: str, file: Any) -> None:
             member.file_size = path.stat().st_size
             with archive.open(member, "w") as target, path.open("rb") as source:
                 shutil.copyfileobj(source, target, 1 << 20)
-
-
-def _replace(kit: Path, folder: Path) -> None:
-    if folder.is_dir():
-        old = kit.with_name("old")
-        folder.replace(old)
-    kit.replace(folder)

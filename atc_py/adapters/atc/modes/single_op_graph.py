@@ -233,7 +233,7 @@ class _Builder:
 def _converted(value: object, kind: str) -> AttrValue | None:
     """A value of JSON as the kind of attribute that a row declares, None where it cannot be."""
     if kind == "dtype":
-        return _dtype(value)
+        return _GE_DTYPES.get(value) if isinstance(value, int | str) else None
     if isinstance(value, list):
         if kind not in {"ints", "floats"}:
             return None
@@ -244,7 +244,3 @@ def _converted(value: object, kind: str) -> AttrValue | None:
     if kind == "int" and isinstance(value, bool):
         return int(value)
     return value if isinstance(value, bool | int | float | str) else None
-
-
-def _dtype(value: object) -> DType | None:
-    return _GE_DTYPES.get(value) if isinstance(value, int | str) else None
