@@ -7,6 +7,8 @@ import click
 from atc_py.cli.console import print_diagnostics, print_json, print_tables
 from atc_py.cli.help_text import AliasedOption
 from atc_py.cli.options import AS_JSON, MAX_MEMORY
+from atc_py.options.input_shapes import parse_size
+from atc_py.options.output_paths import output_file
 
 
 @click.command()
@@ -58,8 +60,6 @@ def aipp(  # noqa: PLR0913  (one parameter an option)
     PICTURE is an image file, or .npy with uint8 [height, width, 3]. The steps are computed by the
     simulated device.
     """
-    from atc_py.options.input_shapes import parse_size
-    from atc_py.options.output_paths import output_file
     from atc_py.pipeline.running.aipp_preview import PreviewOptions, preview
     from atc_py.report.model.offline_model import preview_tables
 

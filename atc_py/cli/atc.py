@@ -10,6 +10,8 @@ import click
 from atc_py.adapters.atc.console import Console
 from atc_py.cli.console import print_diagnostics, print_error, print_line, progress
 from atc_py.cli.guards import StdoutError
+from atc_py.report.tables import clipped
+from atc_py.system.memory_limit import require_own_memory
 from atc_py.text.language import without_language
 
 
@@ -34,7 +36,6 @@ def atc(context: click.Context, words: tuple[str, ...]) -> None:
 
     Exit status: 0 done, 255 failed, as with atc; 130 interrupted (Ctrl-C), 143 terminated.
     """
-    from atc_py.report.tables import clipped
 
     def say(line: str) -> None:
         print_line(clipped(line))
@@ -54,7 +55,6 @@ def _status(words: Sequence[str], console: Console) -> int:
     Bugs and missing memory are reported as by other commands, after atc's verdict.
     """
     from atc_py.adapters.atc.run import FAILED, run_atc, say_unknown_failure
-    from atc_py.system.memory_limit import require_own_memory
 
     try:
         require_own_memory()

@@ -22,6 +22,8 @@ from atc_py.cli.console import (
 from atc_py.cli.help_text import SpokenGroup
 from atc_py.diag import AtcError
 from atc_py.options.compile_options import CompileOptions, PrecisionMode
+from atc_py.options.output_paths import output_folder
+from atc_py.system.memory_limit import parse_size
 from atc_py.system.process import import_numpy
 from atc_py.text import COMMA, Text, plural
 from atc_py.text.language import spoken
@@ -124,8 +126,6 @@ def pack(  # noqa: PLR0913  (one parameter an option)
     import_numpy()
     from atc_py.adapters.board.expectations import Draws
     from atc_py.adapters.board.pack import PackRequest, pack_board
-    from atc_py.options.output_paths import output_folder
-    from atc_py.system.memory_limit import parse_size
 
     request = PackRequest(
         modes=modes or (PrecisionMode.FORCE_FP16.value,), unfused=not no_unfused,

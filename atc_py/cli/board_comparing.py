@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from atc_py.cli import options
-from atc_py.cli.console import print_bytes, print_diagnostics, print_tables, progress, say
+from atc_py.cli.console import deliver, print_diagnostics, print_tables, progress, say
 from atc_py.diag import Diagnostic, ExitCode
+from atc_py.options.output_paths import output_file
+from atc_py.report.tables import Table, plain_lines
 from atc_py.results.board import BoardReport
+from atc_py.system.json_text import format_json
 from atc_py.system.process import import_numpy
 from atc_py.system.structs import replace
 from atc_py.text import Text
@@ -72,7 +76,6 @@ def compare_board(  # noqa: PLR0913  (one parameter an option)
     import_numpy()
     from atc_py.adapters.board.comparing import BoardRequest, compare_kit
     from atc_py.cost.calibration import save_fit
-    from atc_py.options.output_paths import output_file
 
     form = options.report_format(form, as_json=as_json)
     path = None if output is None else output_file(output, [kit, results], "--output")
@@ -97,11 +100,7 @@ def compare_dump(
 ) -> int:
     """Compare dumps alone, show what was found, and return the exit status.
 
-    Args:
-        model: as a comparison takes it.
-        board: folder of dumps, and the JSON of the model that ran.
-        settings: of the comparison, by name.
-        shown: how the report is shown.
+    `board` is a folder of dumps, and the JSON of the model that ran; `shown` is for `show_board`.
     """
     from atc_py.compare.board.run import BoardFiles, compare_run
     from atc_py.compare.model import compiling
@@ -139,42 +138,33 @@ def show_board(
     as_json: bool,
     verbose: bool,
 ) -> None:
-    """Print the report, or write it and print where it is; as JSON it is printed in any case.
-
-    Args:
-        report: of all runs.
-        models: of each run, which a page shows whole.
-        form: text, json or html.
-        path: of the report; None for the console.
-        as_json: whether the document is printed.
-        verbose: whether every layer, node and kernel is listed.
-    """
+    """Print the report, or write it to `path`; a page shows the models of all runs whole."""
     from atc_py.report.board.tables import board_tables
-    from atc_py.report.page.html_page import summaries_html
-    from atc_py.report.tables import plain_lines
-    from atc_py.system.atomic_files import write_files
-    from atc_py.system.json_text import format_json
 
     tables = list(board_tables(report, whole=verbose))
-    if path is None and form == "text":
-        print_tables(tables)
+
+    def show(count: int | None) -> None:
+        print_tables(tables[:count])
         print_diagnostics(report.all_findings, as_json=False)
-        return
+
+    deliver(
+        form, path, partial(_rendered, report, models, form, tables), as_json=as_json,
+        whole=lambda: show(None), brief=lambda: show(1),
+    )  # fmt: skip
+
+
+def _rendered(
+    report: BoardReport, models: Sequence[ModelSummary], form: str, tables: Sequence[Table]
+) -> str:
+    from atc_py.report.page.html_page import summaries_html
+
     if form == "json":
-        text = format_json(report.as_json())
-    elif form == "html":
-        pages = [_with_findings(each, report.findings) for each in models]
-        text = summaries_html(pages, language())
-    else:
-        text = "\n".join("\n".join([*plain_lines(table), ""]) for table in tables)
-    if path is not None:
-        write_files({path: text})
-    if path is None or as_json:
-        print_bytes(text.encode("utf-8"))
-        return
-    print_tables(tables[:1])
-    print_diagnostics(report.all_findings, as_json=False)
-    say(Text("report: {path}", path=path))
+        return format_json(report.as_json())
+    if form == "html":
+        return summaries_html(
+            [_with_findings(each, report.findings) for each in models], language()
+        )
+    return "\n".join("\n".join([*plain_lines(table), ""]) for table in tables)
 
 
 def _with_findings(model: ModelSummary, findings: Sequence[Diagnostic]) -> ModelSummary:

@@ -11,8 +11,10 @@ from atc_py.check.findings import CheckReport, Standing
 from atc_py.cli import options
 from atc_py.cli.console import print_blocks, print_bytes, progress, say
 from atc_py.cli.help_text import AliasedOption
+from atc_py.diag import BAD_OPTION
 from atc_py.onnx_graph.source import FileGraph
 from atc_py.options.compile_options import CheckOptions
+from atc_py.options.output_paths import output_file
 from atc_py.report.check.document import CheckDocument
 from atc_py.system.cache_folders import same_path
 from atc_py.system.process import import_numpy, import_onnx_parts
@@ -124,9 +126,6 @@ def _checked(
 
 
 def _files(output: str | None, check_report: str | None, models: list[Path]) -> dict[str, Path]:
-    from atc_py.diag import BAD_OPTION
-    from atc_py.options.output_paths import output_file
-
     given = {"--output": output, "--check-report": check_report}
     files = {
         option: output_file(name, models, option)

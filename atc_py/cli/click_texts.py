@@ -49,8 +49,4 @@ def speak_for_click() -> None:
     """Let click make its texts of templates that the catalogs have."""
     for module in (click.core, click.exceptions, click.parser, click.types):
         module.__dict__["_"] = _Template
-        module.__dict__["ngettext"] = _plural
-
-
-def _plural(one: str, many: str, n: int) -> str:
-    return _Template(one if n == 1 else many)
+        module.__dict__["ngettext"] = lambda one, many, n: _Template(one if n == 1 else many)

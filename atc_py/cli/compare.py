@@ -1,17 +1,21 @@
 """`atc-py compare`: compare a compiled model with its original, layer by layer."""
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import atc_py
 from atc_py.cli import comparing_options, options
 from atc_py.cli.console import (
+    deliver,
     print_blocks,
-    print_bytes,
     print_diagnostics,
+    print_report,
     progress,
     say,
 )
@@ -25,8 +29,13 @@ from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.text import Text
 
+if TYPE_CHECKING:
+    from atc_py.compare.gears import GearComparisons
+
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "csv", "html")
+_OF_GEARS = ("text", "json", "html")
+_SEARCHING = ("suggest_trials", "suggest_samples", "jobs")
 
 
 @click.command()
@@ -86,7 +95,6 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     cannot be read or written, 4 one of the two did not run, an output misses --fail-under, or
     --suggest found no nodes that reach the target.
     """
-    from atc_py.cli.comparing_gears import compare_each_gear
     from atc_py.compare.targets import read_targets
 
     options.refuse_compiling(context, model, *keywords_of(CompileOptions))
@@ -98,7 +106,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
         shown = {"form": form, "path": path, "as_json": as_json, "verbose": verbose}
         context.exit(_board_status(model, board, settings, input_shape, shown, refused=refused))
     if gears is not None:
-        context.exit(compare_each_gear(model, gears, (form, path), least, keep, settings))
+        context.exit(_compare_each_gear(model, gears, (form, path), least, keep, settings))
     compiled: list[CompiledModel] | None = [] if form == "html" else None
     with progress(quiet=form == "json", lines=keep is not None) as on_stage:
         done = atc_py.compare_model(
@@ -120,20 +128,20 @@ def _shown(
 ) -> int:
     """Write and print what was found; return the exit status.
 
-    Args:
-        done: the comparison.
-        page: form and file of the report.
-        wanted: targets of the outputs, and the file of the suggestion.
-        compiled: the compiled model, for a page.
-        as_json: print the report as JSON in any case.
-        verbose: list every layer.
+    `page` is form and file of the report, `wanted` the targets and the file of the suggestion.
     """
     from atc_py.compare.targets import missed_by_all, missed_targets
+    from atc_py.report.layers.text import layer_blocks, layer_lines
 
     (form, path), (least, keep) = page, wanted
     written = comparing_options.suggestion_line(done, keep)
     missed = [*missed_targets(done, least), *missed_by_all(done)]
-    _report(done, _page(form, done, missed, compiled), form, path, as_json=as_json, verbose=verbose)
+    lines = layer_lines(done)
+    deliver(
+        form, path, partial(_page, form, done, missed, compiled), as_json=as_json,
+        whole=lambda: print_blocks(layer_blocks(done, whole=verbose)),
+        brief=lambda: print_blocks(lines[: lines.index("")]),
+    )  # fmt: skip
     if not as_json:
         print_blocks([written] if written and (form == "text" or path is not None) else [])
         print_diagnostics((*done.warnings, *missed), as_json=False)
@@ -171,26 +179,63 @@ def _page(
     return render_layers(form, done, findings, file_graph, own)
 
 
-def _report(
-    done: LayerComparison,
-    text: str,
-    form: str,
-    path: Path | None,
-    *,
-    as_json: bool,
-    verbose: bool,
-) -> None:
-    """Print the report, or write it and print its first lines; as JSON it is printed in any case."""
-    from atc_py.report.layers.text import layer_blocks, layer_lines
+def _compare_each_gear(
+    model: Path,
+    gears: Gears,
+    report: tuple[str, Path | None],
+    least: Mapping[str, float],
+    keep: Path | None,
+    settings: Mapping[str, Any],
+) -> int:
+    """Compare a model for each gear; print or write one report, and return the exit status.
+
+    `report` is its form and file, `settings` are those of `compare_model`. A suggestion, `keep`, is
+    refused.
+    """
+    from atc_py.compare.gears import compare_gears
+    from atc_py.compare.targets import missed_targets
+
+    form, path = report
+    if form not in _OF_GEARS or keep is not None:
+        raise click.UsageError(
+            "gears are compared only as --format text, json or html and without --suggest; for "
+            "anything else give one gear's dims with --input-shape"
+        )
+    chosen = {name: each for name, each in settings.items() if name not in _SEARCHING}
+    pages = {"histograms": True, "keeps_compiled": True} if form == "html" else {}
+    with progress(quiet=form == "json") as on_stage:
+        done = compare_gears(model, gears, on_stage, targets=least, **pages, **chosen)
+    findings = [
+        each.not_compared if each.done is None else tuple(missed_targets(each.done, least))
+        for each in done.gears
+    ]
+    _report_gears(_rendered_gears(form, model, done, findings), form, path, done)
+    every = [found for own in (*findings, done.left_out) for found in own]
+    if form != "json":
+        print_diagnostics(every, as_json=False)
+    return max((found.code.exit for found in every), default=ExitCode.DONE)
+
+
+def _report_gears(text: str, form: str, path: Path | None, done: GearComparisons) -> None:
+    from atc_py.report.layers.formats import gear_title
     from atc_py.system.atomic_files import write_files
 
     if path is not None:
         write_files({path: text})
-    if path is not None and not as_json:
-        lines = layer_lines(done)
-        print_blocks(lines[: lines.index("")])
+    if path is None or form == "json":
+        print_report(text, form)
+    elif form == "html":
+        print_blocks(map(gear_title, done.gears))
         say(Text("report: {path}", path=path))
-    elif form != "text":
-        print_bytes(text.encode("utf-8"))
-    else:
-        print_blocks(layer_blocks(done, whole=verbose))
+
+
+def _rendered_gears(
+    form: str, model: Path, done: GearComparisons, findings: list[tuple[Diagnostic, ...]]
+) -> str:
+    from atc_py.report.layers.formats import gears_document, gears_html, gears_text
+
+    if form == "text":
+        return gears_text(done.gears)
+    if form == "json":
+        return gears_document(done.gears, findings, done.left_out)
+    return gears_html(model, done.gears, findings, done.left_out)

@@ -9,8 +9,10 @@ from typing import Any
 import click
 
 from atc_py.cli.options import option_set, options_of
+from atc_py.diag import BAD_OPTION
 from atc_py.options.command_options import SearchOptions
 from atc_py.options.option import MOST_JOBS, MOST_RANDOM
+from atc_py.options.output_paths import output_file
 from atc_py.report.tables import clipped, visible
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.system.cache_folders import exists
@@ -161,9 +163,6 @@ comparing_targets = option_set(
 def report_and_suggestion(
     model: Path, output: str | None, suggest: str | None
 ) -> tuple[Path | None, Path | None]:
-    from atc_py.diag import BAD_OPTION
-    from atc_py.options.output_paths import output_file
-
     path = None if output is None else output_file(output, [model], "--output")
     keep = None if suggest is None else output_file(suggest, [model], "--suggest")
     if keep is not None and path is not None and keep.absolute() == path.absolute():

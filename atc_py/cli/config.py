@@ -17,6 +17,7 @@ from atc_py.cli.config_file import (
 )
 from atc_py.cli.console import print_json, print_line, print_tables
 from atc_py.cli.options import AS_JSON
+from atc_py.report.tables import Table, visible
 from atc_py.text import Text
 from atc_py.text.language import spoken
 
@@ -121,8 +122,6 @@ def _variables(param: click.Parameter) -> Sequence[str]:
 
 
 def _show(found: Config | None, settings: Sequence[_Setting]) -> None:
-    from atc_py.report.tables import Table, visible
-
     if found is None:
         print_line(
             spoken(

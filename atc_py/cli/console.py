@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TextIO
 
 import click
@@ -105,6 +106,34 @@ def print_bytes(data: bytes) -> None:
     """
     # A program that calls `main` may have put a stream in place that takes text alone.
     click.echo(data if hasattr(sys.stdout, "buffer") else data.decode("utf-8"), nl=False)
+
+
+def deliver(
+    form: str,
+    path: Path | None,
+    rendered: Callable[[], str],
+    *,
+    as_json: bool,
+    whole: Callable[[], None],
+    brief: Callable[[], None],
+) -> None:
+    """Print a report, or write it and print where it is; as JSON it is printed in any case.
+
+    `whole` prints it as text, `brief` what is printed of one that goes to a file.
+    """
+    from atc_py.system.atomic_files import write_files
+
+    if path is None and form == "text":
+        whole()
+        return
+    text = rendered()
+    if path is not None:
+        write_files({path: text})
+    if path is None or as_json:
+        print_bytes(text.encode("utf-8"))
+        return
+    brief()
+    say(Text("report: {path}", path=path))
 
 
 def print_error(text: str) -> None:

@@ -20,6 +20,7 @@ from atc_py.cli.console import (
 )
 from atc_py.diag import AtcError
 from atc_py.options.compile_options import CompileOptions
+from atc_py.report.tables import Table
 from atc_py.system.process import import_numpy, import_onnx_parts
 from atc_py.text.language import spoken
 
@@ -64,7 +65,6 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
     if not wanted or context.resilient_parsing:
         return
     from atc_py.passes.pipeline import PIPELINE
-    from atc_py.report.tables import Table
 
     if context.params.get("as_json"):
         print_json(

@@ -7,6 +7,7 @@ import click
 from atc_py.cli import options
 from atc_py.cli.console import print_json, print_tables
 from atc_py.cli.options import AS_JSON
+from atc_py.options.output_paths import output_file
 from atc_py.results.model_diff import ModelDiff
 
 
@@ -44,7 +45,6 @@ def diff(
     file cannot be read or written.
     """
     from atc_py.compare.offline.diff import diff_models
-    from atc_py.options.output_paths import output_file
 
     page = None if html is None else output_file(html, [first, second], "--html", "diff.html")
     found = diff_models(first, second)

@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from atc_py.cli import options
 from atc_py.cli.console import print_error, print_tables
+from atc_py.diag import BAD_OPTION, Severity
 from atc_py.options.compile_options import CompileOptions
+from atc_py.options.output_paths import output_file
+from atc_py.report.tables import clipped
 from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from atc_py.adapters.exec.launch import Notice
@@ -77,14 +82,12 @@ def program(  # noqa: PLR0913  (one parameter an option)
     """
     if not command:
         raise click.UsageError("Missing argument 'PROGRAM', such as `-- python evaluate.py`.")
-    from click.core import ParameterSource
 
     given = context.get_parameter_source("shadow_return") is ParameterSource.COMMANDLINE
     if given and not shadow:
         raise click.UsageError("--shadow-return has no effect without --shadow")
     paths = _report_files(reports)
-    from atc_py.adapters.exec.options import require_sense
-    from atc_py.adapters.exec.run import run_program
+    from atc_py.adapters.exec.run import require_sense, run_program
 
     require_sense(compiling, device=device, max_memory=max_memory)
 
@@ -104,9 +107,6 @@ def program(  # noqa: PLR0913  (one parameter an option)
 
 
 def _report_files(given: Sequence[str]) -> list[Path]:
-    from atc_py.diag import BAD_OPTION
-    from atc_py.options.output_paths import output_file
-
     paths = [output_file(each, [], "--report") for each in given]
     for path in paths:
         if path.suffix.lower() not in _SUFFIXES:
@@ -135,11 +135,8 @@ def _session(keywords: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _say(notice: Notice) -> None:
-    from atc_py.diag import Severity
     from atc_py.report.diagnostics import level_text
     from atc_py.report.exec.tables import finding_text
-    from atc_py.report.tables import clipped
-    from atc_py.text.language import spoken
 
     finding = notice.finding
     if notice.status is None:

@@ -5,7 +5,9 @@ import click
 from atc_py.cli.completed_names import complete_codes
 from atc_py.cli.console import print_blocks, print_json
 from atc_py.cli.options import AS_JSON
+from atc_py.diag import UNKNOWN_NAME, all_codes, did_you_mean, find_code, nearest
 from atc_py.text import Text
+from atc_py.text.language import language
 
 
 @click.command()
@@ -17,9 +19,7 @@ def explain(*, code: str | None, as_json: bool) -> None:
     Codes that Huawei's atc prints (E10001, EZ3003) are explained, too.
     """
     from atc_py.adapters.atc.faults import find_fault
-    from atc_py.diag import UNKNOWN_NAME, all_codes, did_you_mean, find_code, nearest
     from atc_py.report.explained import code_json, code_list, code_page
-    from atc_py.text.language import language
 
     rows = all_codes()
     if code is not None:
@@ -43,7 +43,6 @@ def explain(*, code: str | None, as_json: bool) -> None:
 
 def _explain_foreign(code: str, meaning: Text, remedy: Text, *, as_json: bool) -> None:
     from atc_py.report.explained import foreign_page
-    from atc_py.text.language import language
 
     if as_json:
         said = [text.in_language(language()) for text in (meaning, remedy)]

@@ -7,7 +7,9 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_blocks, print_bytes, print_json, print_tables, say
+from atc_py.diag import BAD_OPTION
 from atc_py.options.command_options import FixOptions
+from atc_py.options.output_paths import output_file
 from atc_py.results.fixing import Fixing
 from atc_py.system.json_text import finite, format_json
 from atc_py.text import Text
@@ -76,9 +78,6 @@ def fix(  # noqa: PLR0913  (one parameter an option)
 def _report_file(
     report: str | None, form: str | None, model: Path, output: str | None, *, as_json: bool
 ) -> tuple[Path | None, str]:
-    from atc_py.diag import BAD_OPTION
-    from atc_py.options.output_paths import output_file
-
     if report is None:
         return None, options.report_format(form, as_json=as_json)
     path = output_file(report, [model], "--report")

@@ -8,7 +8,10 @@ from typing import Any
 import click
 
 from atc_py.cli.options import option_set, options_of
+from atc_py.options.auto_gears import is_number
 from atc_py.options.compile_options import CompileOptions, select_gears
+from atc_py.options.gears import GearKind
+from atc_py.options.named_gear import parse_named_gear
 from atc_py.text import Text
 
 _POSITION = click.option(
@@ -41,9 +44,6 @@ def named_gear(command: Callable[..., Any]) -> Callable[..., Any]:
     def with_gear(
         *args: Any, gear: int | None, batch: str, image: str, dims: str, **kwargs: Any
     ) -> Any:
-        from atc_py.options.gears import GearKind
-        from atc_py.options.named_gear import parse_named_gear
-
         texts = {GearKind.BATCH: batch, GearKind.IMAGE: image, GearKind.DIMS: dims}
         return command(*args, gear=parse_named_gear(gear, texts), **kwargs)
 
@@ -63,8 +63,6 @@ def profiled_gears(command: Callable[..., Any]) -> Callable[..., Any]:
         dims: str,
         **kwargs: Any,
     ) -> Any:
-        from atc_py.options.gears import GearKind
-        from atc_py.options.named_gear import parse_named_gear
         from atc_py.package.foreign import is_offline
 
         batches: tuple[int, ...] = ()
@@ -78,8 +76,6 @@ def profiled_gears(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _batch_sizes(text: str) -> tuple[int, ...]:
-    from atc_py.options.auto_gears import is_number
-
     numbers = [part.strip() for part in text.split(",")]
     if not all(map(is_number, numbers)):
         raise click.UsageError(
@@ -108,8 +104,6 @@ def reported_gears(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_gears(*args: Any, model: Path, **kwargs: Any) -> Any:
-        from atc_py.options.gears import GearKind
-        from atc_py.options.named_gear import parse_named_gear
         from atc_py.package.foreign import is_offline
 
         named = {GearKind.BATCH: kwargs.pop("batch"), GearKind.IMAGE: kwargs.pop("image")}

@@ -10,6 +10,7 @@ from atc_py.cli.console import print_diagnostics, print_json, print_line, print_
 from atc_py.cli.gear_options import named_gear
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.named_gear import NamedGear
+from atc_py.options.output_paths import output_folder
 from atc_py.package.reader import OfflineModel
 from atc_py.text import Text
 
@@ -76,7 +77,6 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     """
     from atc_py.compare.kernels.listing import check_trust, kernel_texts
     from atc_py.kernels.kernels import write_kernels
-    from atc_py.options.output_paths import output_folder
     from atc_py.pipeline.opened import opened_model
 
     form = options.report_format(form, as_json=as_json)

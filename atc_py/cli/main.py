@@ -15,7 +15,7 @@ import click
 
 from atc_py import __version__
 from atc_py.cli.guards import SignalledError, guarded_streams, signals_as_exceptions
-from atc_py.cli.help_text import SpokenContext, SpokenGroup
+from atc_py.cli.help_text import SpokenContext, SpokenGroup, speaking
 from atc_py.text import LANGUAGES, Text
 from atc_py.text.language import language, speak, spoken, wanted_language
 
@@ -126,8 +126,6 @@ def _with_language(command: click.Command) -> click.Command:
 
     `atc` reads its line itself.
     """
-    from atc_py.cli.help_text import speaking
-
     command.context_class = SpokenContext
     if isinstance(command, click.Group):
         for below in command.commands.values():

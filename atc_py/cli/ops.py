@@ -1,6 +1,7 @@
 """`atc-py ops`: the operator specifications."""
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from atc_py.cli.console import print_diagnostics, print_json, print_line, show_h
 from atc_py.cli.help_text import SpokenGroup
 from atc_py.diag import AtcError
 from atc_py.options.compile_options import CheckOptions
+from atc_py.report.tables import visible
 
 _TWO = 2
 
@@ -33,8 +35,6 @@ def ops(context: click.Context) -> None:
 @options.AS_JSON
 def list_(*, operator_list: str, op_specs: Path | None, as_json: bool, **selection: Any) -> None:
     """List the operators with their opsets."""
-    from functools import partial
-
     from atc_py.lowering.lower import can_lower
     from atc_py.report.operators.listing import (
         Selection,
@@ -181,7 +181,5 @@ def _diff_of_lists(
 
 def _print_lines(lines: Iterable[str]) -> None:
     """Print lines with control characters escaped: specifications are users' texts."""
-    from atc_py.report.tables import visible
-
     for line in lines:
         print_line(visible(line))

@@ -9,6 +9,7 @@ from typing import Any, get_origin
 
 import click
 import msgspec
+from click.core import ParameterSource
 from click.decorators import FC
 
 from atc_py.cli.help_text import LANG as LANG
@@ -16,6 +17,7 @@ from atc_py.cli.help_text import AliasedOption
 from atc_py.diag import BAD_OPTION
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.option import Option, OptionField, fields_of, keywords_of, options_in
+from atc_py.system.memory_limit import limited_memory, require_own_memory
 from atc_py.text import Text, plural
 
 
@@ -166,8 +168,6 @@ def _single(kind: Any, option: Option, default: Any) -> dict[str, Any]:
 
 def _hold_to_memory(context: click.Context, _option: click.Parameter, size: str | None) -> None:
     """Limit the memory of the rest of the command to `size`."""
-    from atc_py.system.memory_limit import limited_memory, require_own_memory
-
     if not context.resilient_parsing:
         require_own_memory()
         context.with_resource(limited_memory(size))
@@ -247,15 +247,7 @@ def report_format(given: str | None, *, as_json: bool) -> str:
 
 
 def refuse_compiling(context: click.Context, model: Path, *also: str) -> None:
-    """Reject options that concern compilation if `model` is an offline model.
-
-    Args:
-        context: of the command.
-        model: the file that the command is about.
-        *also: names of parameters that concern compiling in this command alone.
-    """
-    from click.core import ParameterSource
-
+    """Reject options that concern compilation, and those called `also`, for an offline model."""
     from atc_py.package.foreign import is_offline
 
     compiling = {*keywords_of(CheckOptions) - {"soc"}, "aipp", *also}

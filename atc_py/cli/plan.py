@@ -1,5 +1,6 @@
 """`atc-py plan`: the cheapest dtypes of a model's nodes that reach a target."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,11 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.comparing_options import samples
-from atc_py.cli.console import print_blocks, print_bytes, print_diagnostics, progress, say
+from atc_py.cli.console import deliver, print_blocks, print_diagnostics, progress, say
 from atc_py.diag import BELOW_TARGET, Diagnostic
 from atc_py.options.command_options import PlanOptions
 from atc_py.options.compile_options import CompileOptions
+from atc_py.options.output_paths import output_file
 from atc_py.results.plan import DtypePlan
 from atc_py.text import Text
 
@@ -90,7 +92,6 @@ def plan(  # noqa: PLR0913  (one parameter an option)
     """
     import atc_py
     from atc_py.compare.targets import read_targets
-    from atc_py.options.output_paths import output_file
 
     form = options.report_format(form, as_json=as_json)
     least = read_targets(targets, "--target")
@@ -113,22 +114,19 @@ def _finish(
     as_json: bool,
     verbose: bool,
 ) -> int:
-    from atc_py.report.planning.tables import plan_blocks, render_plan
-    from atc_py.system.atomic_files import write_files
+    from atc_py.report.planning.tables import head_lines, plan_blocks, render_plan
 
     path, write, mixed = paths
     files = [] if write is None else _write_files(done, write)
     files += [("MODEL", mixed)] if mixed is not None and done.chosen.int8 else []
     findings = _missed(done)
-    text = render_plan(form, done, findings)
-    if path is not None:
-        write_files({path: text})
-    if path is None and form == "text":
-        print_blocks(plan_blocks(done, whole=verbose))
-    elif path is None or as_json:
-        print_bytes(text.encode("utf-8"))
+    deliver(
+        form, path, partial(render_plan, form, done, findings), as_json=as_json,
+        whole=lambda: print_blocks(plan_blocks(done, whole=verbose)),
+        brief=lambda: say(*head_lines(done)),
+    )  # fmt: skip
     if form == "text" or (path is not None and not as_json):
-        _close(done, files, path, findings)
+        _close(done, files, findings)
     return findings[0].code.exit if findings else 0
 
 
@@ -161,13 +159,7 @@ def _missed(done: DtypePlan) -> list[Diagnostic]:
     ]
 
 
-def _close(
-    done: DtypePlan, files: list[tuple[str, Path]], path: Path | None, findings: list[Diagnostic]
-) -> None:
-    from atc_py.report.planning.tables import head_lines
-
-    if path is not None:
-        say(*head_lines(done), Text("report: {path}", path=path))
+def _close(done: DtypePlan, files: list[tuple[str, Path]], findings: list[Diagnostic]) -> None:
     if files:
         mixed = next((file for option, file in files if option == "MODEL"), None)
         given = " ".join(f"{option} {file}" for option, file in files if option != "MODEL")

@@ -1,6 +1,6 @@
 """`atc-py profile`: estimate the cost of a model on the SoCs that it could run on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -8,16 +8,18 @@ from typing import Any
 import click
 
 from atc_py.cli import options
-from atc_py.cli.console import print_bytes, print_diagnostics, print_json, print_tables, say
+from atc_py.cli.console import deliver, print_diagnostics, print_json, print_tables, say
 from atc_py.cli.gear_options import profiled_gears
 from atc_py.cli.help_text import AliasedOption
 from atc_py.cost.calibration import Calibration, save_fit
 from atc_py.diag import Diagnostic
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.named_gear import NamedGear
+from atc_py.options.output_paths import output_file
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.profile import Profile
-from atc_py.text import Text
+from atc_py.system.atomic_files import write_files
+from atc_py.system.structs import replace
 
 _FILE = click.Path(path_type=Path)
 # Written out because the defining modules take long to import; a test compares them.
@@ -104,7 +106,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     found = profile_model(model, socs, fit, done, gear, compiled, warnings, **compiling)
     found = _with_measured(found, *board)
     _write_trace(found, traced)
-    _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
+    _show(found, form, report, compiled, as_json=as_json, verbose=verbose)
     if form == "text":
         print_diagnostics(warnings, as_json=False)
 
@@ -124,7 +126,6 @@ def _with_measured(found: Profile, tables: tuple[Path, ...], board_json: Path | 
     if not tables:
         return found
     from atc_py.compare.board.times import measured_beside
-    from atc_py.system.structs import replace
 
     if len(found.costs) != 1:
         raise click.UsageError("--measured applies to one SoC: give --soc once")
@@ -135,7 +136,6 @@ def _write_trace(found: Profile, traced: Path | None) -> None:
     if traced is None:
         return
     from atc_py.report.profile.formats import trace_json
-    from atc_py.system.atomic_files import write_files
 
     write_files({traced: trace_json(found.costs[0])})
 
@@ -149,8 +149,6 @@ def _outputs(
     calibrate: tuple[Path, ...],
 ) -> tuple[Path | None, Path | None, Path | None]:
     """The files to write; no two are the same, and none is a file that is read."""
-    from atc_py.options.output_paths import output_file
-
     if model is None and not calibrate:
         raise click.UsageError("Missing argument 'MODEL'.")
     if save_factors is not None and not calibrate:
@@ -193,29 +191,24 @@ def _rendered(form: str, done: Profile, compiled: list[CompiledModel] | None) ->
     return profile_html(done, compiled_file_graph(done.model, compiled[0]), compiled[0])
 
 
-def _show_report(
+def _show(
     done: Profile,
     form: str,
     path: Path | None,
-    rendered: Callable[[], str],
+    compiled: list[CompiledModel] | None,
+    *,
     as_json: bool,
     verbose: bool,
 ) -> None:
-    """Print the report, or write it and print where it is; as JSON it is printed in any case."""
     from atc_py.report.profile.text import comparison_table, profile_tables, time_text
-    from atc_py.system.atomic_files import write_files
 
-    if path is None and form == "text":
-        print_tables(profile_tables(done, every=verbose))
-        return
-    data = rendered().encode("utf-8")
-    if path is not None:
-        write_files({path: data})
-    if path is None or as_json:
-        print_bytes(data)
-        return
-    if len(done.socs) > 1:
-        print_tables([comparison_table(done)])
-    else:
-        say(f"{done.costs[0].soc.name}: {time_text(done.costs[0].time)}")
-    say(Text("report: {path}", path=path))
+    def brief() -> None:
+        if len(done.socs) > 1:
+            print_tables([comparison_table(done)])
+        else:
+            say(f"{done.costs[0].soc.name}: {time_text(done.costs[0].time)}")
+
+    deliver(
+        form, path, partial(_rendered, form, done, compiled), as_json=as_json,
+        whole=lambda: print_tables(profile_tables(done, every=verbose)), brief=brief,
+    )  # fmt: skip

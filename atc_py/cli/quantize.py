@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from atc_py.cli.console import print_blocks, print_diagnostics, print_json, print_tables, progress
 from atc_py.cli.options import (
@@ -16,6 +17,7 @@ from atc_py.cli.options import (
 from atc_py.options.command_options import BOTH, RewriteOptions
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import keywords_of
+from atc_py.options.output_paths import output_file
 from atc_py.quantizing.options import QuantizeOptions
 from atc_py.text import Text
 from atc_py.text.language import spoken
@@ -127,7 +129,6 @@ def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: b
 
 
 def _report_path(report: str | None, model: Path) -> Path | None:
-    from atc_py.options.output_paths import output_file
     from atc_py.report.quantizing.formats import check_ending
 
     if report is None:
@@ -160,8 +161,6 @@ def _rewrite(given: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _refuse(context: click.Context, names: set[str] | frozenset[str], why: str) -> None:
-    from click.core import ParameterSource
-
     for parameter in context.command.params:
         name = parameter.name or ""
         is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE

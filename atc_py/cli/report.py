@@ -5,17 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from atc_py.cli import comparing_options, options
 from atc_py.cli.config_file import is_inverse
 from atc_py.cli.console import print_blocks, print_diagnostics, print_json, progress, say
 from atc_py.cli.gear_options import GEAR_NAMES, reported_gears
 from atc_py.cli.help_text import AliasedOption
-from atc_py.diag import Diagnostic, ExitCode
+from atc_py.diag import ExitCode
 from atc_py.options.command_options import NOT_REPORTED
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import keywords_of
 from atc_py.results.summary import ModelSummary
+from atc_py.system.atomic_files import write_files
 from atc_py.text import Text
 from atc_py.text.language import language
 
@@ -143,8 +145,6 @@ def _refuse_together(
 
 def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
     """The options on the command line that concern the model, as they are spelled."""
-    from click.core import ParameterSource
-
     left_out = {"model", "output", "no_compare", "max_memory", "as_json", "suggest"}
     found: dict[str, tuple[str, ...]] = {}
     for parameter in context.command.params:
@@ -180,7 +180,6 @@ def _texts(value: object) -> tuple[str, ...]:
 def _written(found: Sequence[ModelSummary], page: Path, keep: Path | None) -> list[str]:
     """Write the page, and the suggestions; lines about these."""
     from atc_py.report.page.html_page import summaries_html
-    from atc_py.system.atomic_files import write_files
 
     write_files({page: summaries_html(found, language())})
     compared = [each.comparison for each in found if each.comparison is not None]
@@ -193,7 +192,11 @@ def _close(
 ) -> int:
     from atc_py.report.page.verdict import is_refused, outputs_word, verdict_line
 
-    findings = [each for one in found for each in _findings(one)]
+    findings = [
+        finding
+        for each in found
+        for finding in (*each.notes, *each.refusals, *each.not_compared, *each.missed)
+    ]
     if as_json:
         first = found[0]
         verdicts = ["does not compile" if is_refused(each) else "compiles" for each in found]
@@ -220,8 +223,3 @@ def _close(
         return int(ExitCode.MODEL)
     late = any(each.not_compared or each.missed for each in found)
     return int(ExitCode.DEVICE if late else ExitCode.DONE)
-
-
-def _findings(done: ModelSummary) -> tuple[Diagnostic, ...]:
-    """Dims that were proposed; reasons for no model, no comparison, or missed targets."""
-    return (*done.notes, *done.refusals, *done.not_compared, *done.missed)

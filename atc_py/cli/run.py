@@ -13,7 +13,9 @@ from atc_py.cli.console import print_diagnostics, print_json, print_tables, prog
 from atc_py.cli.gear_options import named_gear
 from atc_py.cli.help_text import AliasedOption
 from atc_py.cli.options import AS_JSON, LIKE, MAX_MEMORY, SUBMODEL
+from atc_py.diag import BAD_OPTION
 from atc_py.options.named_gear import NamedGear
+from atc_py.options.output_paths import output_file, output_folder
 from atc_py.pipeline.running.model import Model
 from atc_py.system.json_text import json_values
 from atc_py.text import Text
@@ -128,7 +130,6 @@ def run(  # noqa: PLR0913  (one parameter an option)
     the largest. For models of Huawei's own atc, docs/real-om.md says what is computed.
     """
     from atc_py.api import load
-    from atc_py.options.output_paths import output_folder
     from atc_py.pipeline.running.execute import RunOptions, execute, mismatches
     from atc_py.report.model.runs import run_tables
 
@@ -182,8 +183,6 @@ def _launches_shown(model: Model, on_stage: Callable[[str], None]) -> Iterator[N
 def _archive(given: str | None, model: Path) -> Path | None:
     if given is None:
         return None
-    from atc_py.diag import BAD_OPTION
-    from atc_py.options.output_paths import output_file
 
     path = output_file(given, [model], "--save")
     if path.suffix != ".npz":

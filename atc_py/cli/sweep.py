@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from atc_py.adapters.sweep.kept import KeptRows
 from atc_py.adapters.sweep.row import SweepOptions
 from atc_py.adapters.sweep.run import SweepRun, run_sweep
 from atc_py.cli import options
@@ -27,8 +28,12 @@ from atc_py.options.compile_options import (
     CompileOptions,
     PrecisionMode,
 )
+from atc_py.options.input_shapes import joined_shapes, parse_shapes
+from atc_py.options.output_paths import output_folder
 from atc_py.results.sweep import SweepRow, SweepVerdict
+from atc_py.system.atomic_files import write_files
 from atc_py.system.cache_folders import exists
+from atc_py.system.memory_limit import parse_size
 from atc_py.system.process import import_numpy
 from atc_py.text import COLON, COMMA, Text, plural
 from atc_py.text.language import language
@@ -143,7 +148,6 @@ def sweep(  # noqa: PLR0913  (one parameter an option)
     limit), or the Dask cluster failed.
     """
     import_numpy()
-    from atc_py.options.output_paths import output_folder
     from atc_py.report.sweep.rows import require_pyarrow
 
     if jobs is not None and dask is not None:
@@ -168,7 +172,6 @@ def _made(
     quiet: bool,
 ) -> SweepRun:
     from atc_py.adapters.sweep.grid import combinations_of, named_models
-    from atc_py.adapters.sweep.kept import KeptRows
     from atc_py.system.jobs import open_executor
 
     named = named_models(models)
@@ -192,9 +195,6 @@ def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _options(given: dict[str, Any]) -> SweepOptions:
-    from atc_py.options.input_shapes import joined_shapes, parse_shapes
-    from atc_py.system.memory_limit import parse_size
-
     samples = _samples(given)
     specs: Path | None = given["op_specs"]
     compiling: dict[str, Any] = {
@@ -246,7 +246,6 @@ def _samples(given: dict[str, Any]) -> int | Path | None:
 def _write(done: SweepRun, folder: Path, *, parquet: bool) -> None:
     from atc_py.report.sweep.html_page import sweep_html
     from atc_py.report.sweep.rows import measured_csv, sweep_csv, sweep_lines, sweep_parquet
-    from atc_py.system.atomic_files import write_files
 
     rows = [row for row, _ in done.rows]
     files = {
@@ -274,7 +273,11 @@ def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
     else:
         print_diagnostics(_findings(done.failed)[:_MOST_FAILED], as_json=False)
         verdicts = COMMA.join(
-            Text("{n} {verdict}", n=count, verdict=Text(_said(verdict, count)))
+            Text(
+                "{n} {verdict}",
+                n=count,
+                verdict=Text(verdict if count == 1 else _PLURALS.get(verdict, verdict)),
+            )
             for verdict, count in counts.most_common()
         )
         head = plural(len(rows), "{n} row", "{n} rows")
@@ -291,10 +294,6 @@ def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
         return int(ExitCode.DEVICE)
     whole = counts[SweepVerdict.COMPILES.value] == len(rows)
     return int(ExitCode.DONE if whole else ExitCode.MODEL)
-
-
-def _said(verdict: str, count: int) -> str:
-    return verdict if count == 1 else _PLURALS.get(verdict, verdict)
 
 
 def _not_compared(rows: Sequence[SweepRow]) -> Text:

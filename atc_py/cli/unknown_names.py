@@ -37,13 +37,15 @@ def unknown_option(error: click.NoSuchOption) -> Text:
 
 def unknown_option_hint(error: click.NoSuchOption) -> Text:
     """Hint: the nearest options, then those of the command or of atc."""
+    from atc_py.adapters.atc.options import OPTIONS
+
     context = error.ctx
     path = context.command_path if context else "atc-py COMMAND"
     listing = Text("`{path} --help` shows the options", path=path)
     near, name = _near(error), error.option_name.lstrip("-").replace("-", "_")
     if (data := _DATA.get(error.option_name)) and data in _options(error):
         near = [data]
-    if not near and _is_of_atc(name):
+    if not near and name in OPTIONS:
         return Text(
             "--{name} is an option of atc; `atc-py atc` takes atc's command line; {listing}",
             name=name,
@@ -73,9 +75,3 @@ def _options(error: click.NoSuchOption) -> set[str]:
 
 def _folded(option: str) -> str:
     return option.lstrip("-").replace("_", "-").casefold()
-
-
-def _is_of_atc(name: str) -> bool:
-    from atc_py.adapters.atc.options import OPTIONS
-
-    return name in OPTIONS

@@ -326,6 +326,17 @@ def add_code(
     return row
 
 
+def add_warning(
+    head: str, meaning: str, remedy: str, exit_code: ExitCode = ExitCode.DONE, atc: str = ""
+) -> Code:
+    """Add a warning; with an exit code, a command may end with that for it."""
+    return add_code(head, exit_code, meaning, remedy, Severity.WARNING, atc)
+
+
+def add_note(head: str, meaning: str, remedy: str, exit_code: ExitCode = ExitCode.DONE) -> Code:
+    return add_code(head, exit_code, meaning, remedy, Severity.NOTE)
+
+
 def all_codes() -> tuple[Code, ...]:
     """Every row, by number."""
     return tuple(sorted(_TABLE.values(), key=lambda row: row.id))

@@ -160,11 +160,7 @@ def _look_up(option: str, known: Mapping[Any, _V], value: object, hint: Text | N
 
 
 def parse_quant_bias(name: str) -> QuantBias | None:
-    """The convention called `name`; None for `auto`.
-
-    Raises:
-        AtcError: BAD_OPTION for any other name.
-    """
+    """The convention called `name`; None for `auto`."""
     known = {AUTO: None, **{row.value: row for row in QuantBias}}
     return _look_up("quant_bias", known, name, Text("leave it out to use the file's metadata"))
 
@@ -364,6 +360,11 @@ class CheckOptions(Result, frozen=True):
     precision: PrecisionOptions = msgspec.field(default_factory=PrecisionOptions)
     input_shapes: Annotated[Mapping[str, Shape], _SHAPES] = msgspec.field(default_factory=dict)
     op_specs: _Specs = None
+
+    @classmethod
+    def of(cls, options: "CompileOptions") -> "CheckOptions":
+        """The part of the options of a compilation that a check has, too."""
+        return cls(**{name: getattr(options, name) for name in cls.__struct_fields__})
 
 
 def select_gears(keywords: Mapping[str, Any]) -> Gears | None:

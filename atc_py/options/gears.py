@@ -195,14 +195,7 @@ def parse_gear_lists(
     input_format: str = "",
     most: int = MOST_GEARS,
 ) -> Gears | None:
-    """The gears that one of three options lists, for inputs of the shapes given; None without.
-
-    At most `most` are taken.
-
-    Raises:
-        AtcError: OPTIONS_EXCLUDE where several do; BAD_OPTION and BAD_INPUT_SHAPE for values without
-            meaning.
-    """
+    """The gears, at most `most`, that one of three options lists for these inputs; None without."""
     texts = {
         kind: numbers_text(given, "," if kind is GearKind.BATCH else ";")
         for kind, given in lists.items()

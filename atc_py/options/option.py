@@ -143,13 +143,7 @@ def keywords_of(kind: type[msgspec.Struct]) -> frozenset[str]:
 
 
 def parse_options(function: str, kind: type[_K], keywords: Mapping[str, Any], **named: Any) -> _K:
-    """The options struct that keywords say.
-
-    Args:
-        function: whose keywords they are, for messages.
-        kind: the struct.
-        keywords: may have others, too.
-        **named: more of them.
+    """The options struct that keywords say, which may have others; messages name the function.
 
     Raises:
         TypeError: a mapping of rules has an unknown key.
@@ -191,13 +185,7 @@ def _converted(kind: Any, given: Any) -> Any:
 
 
 def reject_unknown(function: str, given: Mapping[str, object], known: Any) -> None:
-    """Refuse keywords that a function does not have, as Python itself does.
-
-    Args:
-        function: the name of the function.
-        given: its keywords.
-        known: the names that it has, or the TypedDict that names them.
-    """
+    """Refuse keywords that a function, or a TypedDict, does not have, as Python itself does."""
     names = list(getattr(known, "__annotations__", known))
     for name in sorted(given.keys() - set(names)):
         hint = "".join(

@@ -74,11 +74,7 @@ def parse_ranges(text: str) -> Ranges:
 def shapes_and_ranges(
     given: str | Mapping[str, Sequence[int]],
 ) -> tuple[dict[str, Shape], Ranges]:
-    """The shapes of inputs, and the ranges of those with dims that each run decides.
-
-    Raises:
-        AtcError: BAD_INPUT_SHAPE for what cannot be read.
-    """
+    """The shapes of inputs, and the ranges of those with dims that each run decides."""
     if not isinstance(given, str) and any(dim < 0 for dims in given.values() for dim in dims):
         given = shapes_text(given)
     if not isinstance(given, str) or not has_ranges(given):

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from atc_py import __version__
-from atc_py.adapters.atc.modes.model_info import model_info
-from atc_py.adapters.atc.modes.om_json import om_to_json
+from atc_py.adapters.atc.modes.own_om import model_info, om_to_json
 from atc_py.diag import AtcError, AtcFault
 from tests.atc_modes.conftest import COMMAND
 

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 import atc_py
 from atc_py.adapters.atc.modes.launch_slots import launch_slots
-from atc_py.adapters.atc.modes.model_info import model_info
 from atc_py.adapters.atc.modes.model_json import onnx_to_json, save_json, text_to_json
-from atc_py.adapters.atc.modes.om_json import om_to_json
+from atc_py.adapters.atc.modes.own_om import model_info, om_to_json
 from atc_py.diag import AtcError, AtcFault
 from atc_py.options.compile_options import CompileOptions
 from atc_py.package.ge.protobuf_classes import model_class

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from atc_py.adapters.atc.modes.model_info import model_info
-from atc_py.adapters.atc.modes.om_json import om_to_json
+from atc_py.adapters.atc.modes.own_om import model_info, om_to_json
 from atc_py.diag import AtcError, AtcFault
 from tests.package.ge import om_files
 from tests.package.ge.om_files import om_file, small_model

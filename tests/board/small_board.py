@@ -10,7 +10,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from atc_py.adapters.atc.modes.om_json import om_to_json
+from atc_py.adapters.atc.modes.own_om import om_to_json
 from atc_py.api import convert
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.ir import launch_positions

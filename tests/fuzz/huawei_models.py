@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 
-from atc_py.adapters.atc.modes.model_info import model_info
-from atc_py.adapters.atc.modes.om_json import om_to_json
+from atc_py.adapters.atc.modes.own_om import model_info, om_to_json
 from atc_py.diag import AtcError, ExitCode
 from tests.fuzz.byte_mutations import mutate_bytes
 from tests.fuzz.seed_models import SHARED

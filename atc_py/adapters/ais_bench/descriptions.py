@@ -37,8 +37,8 @@ def describe_outputs(model: Model) -> list[TensorDesc]:
     """The outputs; a dim that is not the same in all gears is -1."""
     names, stored = _output_names(model.description), model.description.outputs
     return [
-        _described(model.description, *each, port.shape)
-        for port, *each in zip(model.outputs, stored, names, strict=True)
+        _described(model.description, each, name, port.shape)
+        for port, each, name in zip(model.outputs, stored, names, strict=True)
     ]
 
 

@@ -26,11 +26,7 @@ def gear_of_batch(gears: Gears | None, batch: int) -> int:
 
 
 def gear_of_image(gears: Gears | None, height: int, width: int) -> int:
-    """The gear of an image size.
-
-    Raises:
-        RuntimeError: as `gear_of_batch`.
-    """
+    """The gear of an image size."""
     found = _of_kind(gears, GearKind.IMAGE)
     if (height, width) not in found.gears:
         listed = "".join(f"[{h},{w}]" for h, w in found.gears)
@@ -42,11 +38,7 @@ def gear_of_image(gears: Gears | None, height: int, width: int) -> int:
 
 
 def gear_of_dims(gears: Gears | None, dims: Mapping[str, Shape]) -> int:
-    """The gear of the dims of all inputs; data of sizes between gears are padded to the next one.
-
-    Raises:
-        RuntimeError: as `gear_of_batch`.
-    """
+    """The gear of the dims of all inputs; data of sizes between gears are padded to the next."""
     found = _of_kind(gears, GearKind.DIMS)
     known = bool(dims) and dims.keys() <= found.shapes.keys()
     fitting = found.matching(dims) if known else ()

@@ -30,11 +30,7 @@ class ResultFiles:
         self._written: set[Path] = set()
 
     def save(self, outputs: Sequence[Any], batch: Batch, run: int) -> None:
-        """Write the outputs of one run.
-
-        Raises:
-            RuntimeError: an output cannot be split among the files of the run, or be written.
-        """
+        """Write the outputs of one run, split among its files."""
         count = len(batch[0])
         samples = list(zip(*batch, strict=True))
         for at, output in enumerate(outputs):

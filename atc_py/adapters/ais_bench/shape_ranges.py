@@ -13,11 +13,7 @@ _LARGEST = 2**31 - 1
 
 
 def shapes_in_range(given: str) -> list[str]:
-    """The texts of all shapes.
-
-    Args:
-        given: `name:1,3,224~448~32;other:1,2-4`, or a file with such a text in each line.
-    """
+    """The texts of all shapes of `name:1,3,224~448~32;other:1,2-4`, or of such lines of a file."""
     lines = [given]
     if Path(given).is_file():
         with as_runtime_errors():

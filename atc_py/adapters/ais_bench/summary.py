@@ -61,11 +61,7 @@ class BenchSummary:
         info_line("------------------------------------------------------")
 
     def write(self, path: Path, batch: float, arguments: Sequence[str]) -> None:
-        """Write the JSON file.
-
-        Raises:
-            RuntimeError: it cannot be written.
-        """
+        """Write the JSON file."""
         found: dict[str, Any] = {"filesinfo": self._files, "args": list(arguments)}
         rows = {
             "NPU_compute_time": self.compute,

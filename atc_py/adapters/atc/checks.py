@@ -24,12 +24,7 @@ _PARTS = 3
 
 
 def check_output_type(flags: Flags) -> None:
-    """Check --output_type.
-
-    Raises:
-        AtcError: with E10001 for another form or dtype, and for an output that --out_nodes does not
-            name; with E10013 for an index beyond 32 bits.
-    """
+    """Check --output_type: its form, dtypes, and that --out_nodes has the outputs that it names."""
     text = flags["output_type"]
     if not text:
         return
@@ -76,15 +71,10 @@ _SECOND = PrecisionMode.second_names()
 _MIXED = {mode.value for mode in PrecisionMode if mode.is_mixed} | {
     "mixed_hif8", *(name for name, mode in _SECOND.items() if mode.is_mixed)
 }  # fmt: skip
-_AFTER_GEARS = ("weight", "cal_conf", "insert_op_conf", "op_name_map")
 
 
 def check_before_modes(flags: Flags) -> None:
-    """Check what concerns every mode: --auto_tune_mode, and how deterministic results are.
-
-    Raises:
-        AtcError: with E10001.
-    """
+    """Check what concerns every mode: --auto_tune_mode, and how deterministic results are."""
     if flags["auto_tune_mode"]:
         raise _invalid(
             flags,
@@ -105,18 +95,13 @@ def check_before_modes(flags: Flags) -> None:
 
 
 def check_framework(flags: Flags) -> None:
-    """Check the framework against the mode, and refuse those besides ONNX.
-
-    Raises:
-        AtcError: with E10001, E10007 or E10008; NOT_MODELED for another framework.
-    """
+    """Check the framework against the mode, and refuse those besides ONNX."""
     framework, mode = flags["framework"], flags["mode"]
     if mode == "1" and framework == _MINDSPORE:
         raise _invalid(
             flags, "framework", "mode 1 takes 0, 3 and 5", Text("leave it out for an .om")
         )
-    if flags["weight"]:
-        check_readable("weight", flags["weight"])
+    _check_files(flags, "weight")
     if mode in {"0", "3", "30"}:
         if framework == _UNSET:
             raise refused_value(OPTIONS["framework"], "")
@@ -165,15 +150,11 @@ def check_compilation(flags: Flags) -> None:
     check_precision(flags)
     check_hint(flags)
     _check_inputs(flags)
-    for name in _AFTER_GEARS:
-        if flags[name]:
-            check_readable(name, flags[name])
+    _check_files(flags, "weight", "cal_conf", "insert_op_conf", "op_name_map")
     _check_late(flags, "enable_compress_weight")
     if flags["enable_compress_weight"] == "true" and flags["compress_weight_conf"]:
         raise _both("E10047", "enable_compress_weight", "compress_weight_conf")
-    for name in ("keep_dtype", "customize_dtypes"):
-        if flags[name]:
-            check_readable(name, flags[name])
+    _check_files(flags, "keep_dtype", "customize_dtypes")
     check_path_text("check_report", flags["check_report"])
     _check_rest(flags)
 
@@ -192,11 +173,7 @@ def spelled_keywords(flags: Flags) -> dict[str, Any]:
 
 
 def check_precision(flags: Flags) -> None:
-    """Check the choice of implementations, the precision modes and the lists of the mixed ones.
-
-    Raises:
-        AtcError: with E10001, E10006 or E10056.
-    """
+    """Check the choice of implementations, the precision modes and the lists of the mixed ones."""
     if flags["optypelist_for_implmode"] and not flags["op_select_implmode"]:
         raise _invalid(
             flags,
@@ -204,8 +181,7 @@ def check_precision(flags: Flags) -> None:
             "it needs --op_select_implmode",
             Text("give --op_select_implmode=high_precision or high_performance"),
         )
-    if flags["op_precision_mode"]:
-        check_readable("op_precision_mode", flags["op_precision_mode"])
+    _check_files(flags, "op_precision_mode")
     _check_late(flags, "is_weight_clip")
     both = flags["precision_mode"], flags["precision_mode_v2"]
     if all(both):
@@ -217,8 +193,7 @@ def check_precision(flags: Flags) -> None:
             "it needs one of the mixed precision modes",
             Text("give --precision_mode=allow_mix_precision"),
         )
-    if flags["modify_mixlist"]:
-        check_readable("modify_mixlist", flags["modify_mixlist"])
+    _check_files(flags, "modify_mixlist")
 
 
 def _check_inputs(flags: Flags) -> None:
@@ -275,6 +250,12 @@ _FORMS = {
     ),
 }
 """What atc takes of options whose values are no list, with what it says of others."""
+
+
+def _check_files(flags: Flags, *names: str) -> None:
+    for name in names:
+        if flags[name]:
+            check_readable(name, flags[name])
 
 
 def _check_late(flags: Flags, name: str) -> None:

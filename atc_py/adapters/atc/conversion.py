@@ -32,11 +32,7 @@ _NOT_MODELED_VALUES = {"precision_mode_v2": ("mixed_hif8", "cube_hif8"), "mode":
 def compiled(
     flags: Flags, words: Sequence[str], on_stage: Callable[[str], None] | None = None
 ) -> Conversion:
-    """Compile the model that the options name; return the record of it.
-
-    Raises:
-        AtcError: with every finding of the failing stage.
-    """
+    """Compile the model that the options name."""
     path = offline_model(flags, is_open=has_open_dims(flags))
     keywords = {
         **convert_keywords(flags),
@@ -48,11 +44,7 @@ def compiled(
 
 
 def compile_options(flags: Flags) -> CompileOptions:
-    """The options of a compilation that the options say, for modes that write no offline model.
-
-    Raises:
-        AtcError: an option has no meaning.
-    """
+    """The options of a compilation that the options say, for modes that write no offline model."""
     return parse_options("atc", CompileOptions, convert_keywords(flags))
 
 

@@ -26,6 +26,7 @@ from atc_py.adapters.atc.shapes import RANGE_WARNINGS
 from atc_py.adapters.atc.tokens import Flags
 from atc_py.check.findings_builder import RulesBrokenError
 from atc_py.diag import NOT_MODELED, OPTIONS_EXCLUDE, AtcError
+from atc_py.options.compile_options import CheckOptions
 from atc_py.options.output_paths import output_file
 from atc_py.text import Text
 
@@ -49,7 +50,7 @@ def dispatch(flags: Flags, words: Sequence[str], console: Console) -> None:
         "0": _compile,
         "1": _to_json,
         "3": _pre_check,
-        "5": _text_to_json,
+        "5": _to_json,
         "6": _show_info,
     }[mode](flags, words, console)
 
@@ -82,27 +83,15 @@ def _compile(flags: Flags, words: Sequence[str], console: Console) -> None:
 def _pre_check(flags: Flags, _words: Sequence[str], _console: Console) -> None:
     """Mode 3: check the model, write the report."""
     from atc_py.adapters.atc.modes.pre_check import pre_check
-    from atc_py.options.compile_options import CheckOptions
 
     check_compilation(flags)
     refuse_not_modeled(flags)
-    given = compile_options(flags)
-    options = CheckOptions(
-        soc=given.soc,
-        precision_mode=given.precision_mode,
-        precision=given.precision,
-        input_shapes=given.input_shapes,
-        op_specs=given.op_specs,
-    )
+    options = CheckOptions.of(compile_options(flags))
     pre_check(Path(flags["model"]), _report_path(flags), options)
 
 
 def _report_path(flags: Flags) -> Path:
-    """The file of the report; a folder for atc's own files comes before the default name.
-
-    Raises:
-        AtcError: BAD_OPTION for the model itself, CANNOT_WRITE for what is not a file.
-    """
+    """The file of the report; a folder for atc's own files comes before the default name."""
     folder = os.environ.get("ASCEND_WORK_PATH", "")
     path = flags["check_report"]
     if folder and "check_report" not in flags:
@@ -111,25 +100,19 @@ def _report_path(flags: Flags) -> Path:
 
 
 def _to_json(flags: Flags, _words: Sequence[str], _console: Console) -> None:
-    """Mode 1: write a model as JSON."""
-    from atc_py.adapters.atc.modes.model_json import onnx_to_json, save_json
-    from atc_py.adapters.atc.modes.om_json import om_to_json
+    """Modes 1 and 5: write a model, or a graph in protobuf's text form, as JSON."""
+    from atc_py.adapters.atc.modes.model_json import onnx_to_json, save_json, text_to_json
+    from atc_py.adapters.atc.modes.own_om import om_to_json
 
     om, document = _json_files(flags)
-    if flags["framework"] == "-1":
+    if flags["mode"] == "5":
+        text = text_to_json(om)
+    elif flags["framework"] == "-1":
         text = om_to_json(om)
     else:
         options = compile_options(flags) if flags["dump_mode"] == "1" else None
         text = onnx_to_json(om, options)
     save_json(text, document)
-
-
-def _text_to_json(flags: Flags, _words: Sequence[str], _console: Console) -> None:
-    """Mode 5: write a graph in protobuf's text form as JSON."""
-    from atc_py.adapters.atc.modes.model_json import save_json, text_to_json
-
-    om, document = _json_files(flags)
-    save_json(text_to_json(om), document)
 
 
 def _json_files(flags: Flags) -> tuple[Path, Path]:
@@ -165,7 +148,7 @@ def _show_info(flags: Flags, _words: Sequence[str], console: Console) -> None:
 
 
 def _print_info(om: Path, console: Console) -> None:
-    from atc_py.adapters.atc.modes.model_info import model_info
+    from atc_py.adapters.atc.modes.own_om import model_info
 
     for line in model_info(om):
         console.say(line)

@@ -55,11 +55,7 @@ _DEQUANTS = {
 
 
 def save_fusion_result(done: Conversion) -> None:
-    """Write the file of a conversion; nothing where no pass of ATC's matched.
-
-    Raises:
-        AtcError: the file cannot be written.
-    """
+    """Write the file of a conversion; nothing where no pass of ATC's matched."""
     with open_model(done.output) as model:
         document = fusion_result(done.facts.fusions, model.description, find_soc(done.facts.soc))
     path = _path()

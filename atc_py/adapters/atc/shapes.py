@@ -48,11 +48,7 @@ def input_shape_text(flags: Flags) -> str:
 
 
 def check_hint(flags: Flags) -> None:
-    """Check --input_hint_shape.
-
-    Raises:
-        AtcError: with E10001 beside gears, with E10014 for another form.
-    """
+    """Check the form of --input_hint_shape, which cannot stand beside gears."""
     hint = flags["input_hint_shape"]
     if not hint:
         return

@@ -1,7 +1,4 @@
-"""What came back from a board beside the kit that went there: each variant, each sample.
-
-Over 400 lines: the comparison of one variant is one thing.
-"""
+"""What came back from a board beside the kit that went there: each variant, each sample."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.adapters.board.checks import CANN_CHECK, CameBack, run_checks
+from atc_py.adapters.board.expectations import at_gear
 from atc_py.adapters.board.layout import (
     BENCH,
     BENCH_OUTPUTS,
@@ -53,7 +51,6 @@ from atc_py.diag import (
     Diagnostic,
     Place,
 )
-from atc_py.options.compile_options import CompileOptions
 from atc_py.pipeline.running.array_files import read_npy
 from atc_py.results.board import BoardCheck, BoardReport, CheckState
 from atc_py.results.summary import ModelSummary
@@ -90,11 +87,7 @@ def compare_kit(
 ) -> BoardDone:
     """Compare what came back with the simulator and the original.
 
-    Args:
-        kit: the folder that `pack` wrote, or its archive.
-        results: the archive that the script packed, or its content in a folder.
-        request: what to compare.
-        on_stage: called with the name of each stage as it begins.
+    Kit and results are folders or archives.
 
     Raises:
         AtcError: BAD_KIT, BAD_RESULTS, and what compiling and comparing raise.
@@ -294,7 +287,9 @@ class _Whole:
     def _compilation(self, variant: KitVariant, sample: KitSample) -> Compilation:
         options = home_options(variant, self._kit)
         if options.gears is not None:
-            options = _at_gear(options, sample)
+            known = sample.gear in options.gears.gears
+            gear = options.gears.gears.index(sample.gear) if known else None
+            options = replace(at_gear(options, gear), gears=None)
         source, original = self._manifest.source, None
         path = Path(source.reference or source.path)
         is_model = source.original == "model" and path.is_file()
@@ -357,16 +352,6 @@ class _Whole:
 def _is_inside(name: str) -> bool:
     path = Path(name)
     return not path.is_absolute() and ".." not in path.parts
-
-
-def _at_gear(options: CompileOptions, sample: KitSample) -> CompileOptions:
-    """The options with the dims of the gear that a sample ran."""
-    gears = options.gears
-    if gears is None or sample.gear not in gears.gears:
-        return replace(options, gears=None)
-    return replace(
-        options, gears=None, input_shapes=gears.shapes_of(gears.gears.index(sample.gear))
-    )
 
 
 def _check_names(manifest: Manifest, request: BoardRequest) -> None:

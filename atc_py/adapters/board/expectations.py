@@ -111,7 +111,7 @@ class Expectations:
             draws = draws._replace(samples=fitting_samples(draws.samples, gears))
         for gear in [None] if gears is None else range(len(gears.gears)):
             compilations = [
-                (variant, Compilation(model, _at_gear(options, gear), self._original))
+                (variant, Compilation(model, at_gear(options, gear), self._original))
                 for variant, options in variants
             ]
             try:
@@ -283,7 +283,8 @@ def npy_bytes(array: NDArray[Any]) -> bytes:
     return file.getvalue()
 
 
-def _at_gear(options: CompileOptions, gear: int | None) -> CompileOptions:
+def at_gear(options: CompileOptions, gear: int | None) -> CompileOptions:
+    """The options with the dims of a gear; as they are without one."""
     if gear is None or options.gears is None:
         return options
     return replace(options, gears=None, input_shapes=options.gears.shapes_of(gear))

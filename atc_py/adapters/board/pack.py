@@ -25,7 +25,7 @@ from atc_py.adapters.board.layout import (
     KitVariant,
     Manifest,
 )
-from atc_py.adapters.board.variants import Compiling, config_path, shared_compiling, variants_of
+from atc_py.adapters.board.variants import config_path, shared_compiling, variants_of
 from atc_py.compare.dims_of_data import shapes_with_data
 from atc_py.compare.proof.fix_file import fix_file
 from atc_py.diag import BAD_OPTION, KIT_IN_USE, AtcError, Diagnostic, Place
@@ -89,18 +89,13 @@ def pack_board(
     request: PackRequest,
     on_stage: Callable[[str], None] | None = None,
 ) -> Packed:
-    """Write a kit.
+    """Write a kit with `keywords` of `convert`, and its archive, whose name has `.zip` after it.
 
-    Args:
-        model: the ONNX file.
-        folder: the kit; one that is there and has no results is replaced. The archive is its
-            name with `.zip`.
-        keywords: of `convert`.
-        request: the rest.
-        on_stage: called with the name of each stage as it begins.
+    A kit that is there and has no results is replaced.
 
     Raises:
-        AtcError: as `refuse_used` does; what fixing, compiling and running raise. Nothing is written then.
+        AtcError: as `refuse_used` does; what fixing, compiling and running raise. Nothing is
+            written then.
     """
     given, draws = keywords.get("input_shape") or "", request.draws
     notes: list[Diagnostic] = []
@@ -120,7 +115,9 @@ def pack_board(
             raise AtcError(*_placed(error.diagnostics, model, kit, keywords)) from error
         with atomic_write(folder.with_name(f"{folder.name}.zip")) as file:
             write_zip(kit, folder.name, file)
-        _replace(kit, folder)
+        if folder.is_dir():
+            folder.replace(work / "old")
+        kit.replace(folder)
     archive = folder.with_name(f"{folder.name}.zip")
     weights = sum(each.bytes for each in manifest.files if each.path.startswith(MODEL))
     size = archive.stat().st_size
@@ -139,13 +136,17 @@ def _filled(
     """Fill the folder of a kit; return its manifest, and what is odd about the data of the runs."""
     shared = shared_compiling(keywords)
     source = _write_model(model, kit, options, on_stage)
-    variants, files = _variants(model, shared, options.soc, request)
+    name = _ODD.sub("_", model.stem).strip("_") or "model"
+    found, files = variants_of(name, shared, options.soc, request.modes, unfused=request.unfused)
+    variants = [replace(each, executes=request.executes) for each in found]
     _write_all(kit, {**shared.files, **files})
     original = model if source.original == "model" else None
     if request.reference is not None:
         original, path = request.reference, str(request.reference)
         source = replace(source, original="reference", reference=path)
-    expected = _expect(kit, original, variants, request, on_stage)
+    writer = Expectations(kit, kit.parent, original, request.room)
+    compiled = [(each, home_options(each, kit)) for each in variants]
+    expected = writer.write(kit / MODEL, compiled, request.draws, on_stage)
     return _finish(kit, source, options, variants, expected, request), expected.warnings
 
 
@@ -199,23 +200,16 @@ def _write_model(
     model: Path, kit: Path, options: CompileOptions, on_stage: Callable[[str], None] | None
 ) -> KitSource:
     """Write the model as atc takes it: fixed for CANN where that is asked, a name for each node."""
-    file, rules, taken = read_model(model), [], model
+    file, applied, taken = read_model(model), [], model
     if options.fix is not None:
         if on_stage is not None:
             on_stage("fix")
         (kit / "fixed").mkdir()
-        check = CheckOptions(
-            soc=options.soc,
-            precision_mode=options.precision_mode,
-            precision=options.precision,
-            input_shapes=options.input_shapes,
-        )
-        fixing = FixOptions(
-            check=check, rules=replace(options.fix, for_cann=True), seeds=1, simulate=False
-        )
+        rules = replace(options.fix, for_cann=True)
+        fixing = FixOptions(CheckOptions.of(options), rules, seeds=1, simulate=False)
         done = fix_file(model, kit / "fixed" / MODEL, fixing)
         taken = model if done.output is None else done.output
-        rules = sorted({rule for each in done.rewrites for rule in each.rules})
+        applied = sorted({rule for each in done.rewrites for rule in each.rules})
         file = read_model(taken)
     named = write_with_names(file, kit / MODEL)
     shutil.rmtree(kit / "fixed", ignore_errors=True)
@@ -224,31 +218,11 @@ def _write_model(
     return KitSource(
         path=str(model),
         sha256=sha256_of(model),
-        rules=tuple(rules),
+        rules=tuple(applied),
         named=named,
         opset=file.opsets.get("", 0),
         original="model" if changed else "kit",
     )
-
-
-def _variants(
-    model: Path, shared: Compiling, soc: str, request: PackRequest
-) -> tuple[list[KitVariant], dict[str, bytes]]:
-    name = _ODD.sub("_", model.stem).strip("_") or "model"
-    found, files = variants_of(name, shared, soc, request.modes, unfused=request.unfused)
-    return [replace(each, executes=request.executes) for each in found], files
-
-
-def _expect(
-    kit: Path,
-    original: Path | None,
-    variants: Sequence[KitVariant],
-    request: PackRequest,
-    on_stage: Callable[[str], None] | None,
-) -> Expected:
-    writer = Expectations(kit, kit.parent, original, request.room)
-    compiled = [(each, home_options(each, kit)) for each in variants]
-    return writer.write(kit / MODEL, compiled, request.draws, on_stage)
 
 
 def home_options(variant: KitVariant, kit: Path) -> CompileOptions:
@@ -352,10 +326,3 @@ def write_zip(kit: Path, name: str, file: Any) -> None:
             member.file_size = path.stat().st_size
             with archive.open(member, "w") as target, path.open("rb") as source:
                 shutil.copyfileobj(source, target, 1 << 20)
-
-
-def _replace(kit: Path, folder: Path) -> None:
-    if folder.is_dir():
-        old = kit.with_name("old")
-        folder.replace(old)
-    kit.replace(folder)

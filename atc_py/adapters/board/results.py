@@ -124,7 +124,7 @@ def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path, code: Code) -> N
             text = Text(
                 "member {name} cannot be unpacked: {error}",
                 name=repr(member.filename),
-                error=_why(error),
+                error=os_reason(error) if isinstance(error, OSError) else str(error),
             )
             raise refusal(path, text, member.filename, code) from error
 
@@ -141,10 +141,6 @@ def _check_sizes(path: Path, total: int, folder: Path, code: Code) -> None:
             "its members claim {total} bytes, but the archive has {size}", total=total, size=size
         )
         raise refusal(path, text, code=code)
-
-
-def _why(error: Exception) -> str:
-    return os_reason(error) if isinstance(error, OSError) else str(error)
 
 
 def _target(path: Path, member: zipfile.ZipInfo, folder: Path, code: Code) -> Path | None:

@@ -38,11 +38,7 @@ class Compiling(msgspec.Struct, frozen=True):
 
 
 def shared_compiling(keywords: Mapping[str, Any]) -> Compiling:
-    """The keywords that differ from their defaults, with the files that they name.
-
-    Raises:
-        AtcError: a file cannot be read.
-    """
+    """The keywords that differ from their defaults, with the files that they name."""
     said: dict[str, str | int | bool] = {"semantics": Semantics.CANN.value}
     files: dict[str, bytes] = {}
     for name, (field, option) in _options().items():

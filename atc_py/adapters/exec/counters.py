@@ -47,11 +47,7 @@ class RunCounters:
 
 
 def read_counters(file: Path, models: list[ModelRecord]) -> None:
-    """Put the counts of a process into its record, where they are newer.
-
-    Raises:
-        OSError: there is no such file.
-    """
+    """Put the counts of a process into its record, where they are newer."""
     data = file.read_bytes()
     for record, row in zip(models, _ROW.iter_unpack(data[: _ROWS * _ROW.size]), strict=False):
         for at, use in enumerate((record.npu, record.onnxruntime, record.shadow)):

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from atc_py.adapters.exec.counters import read_counters
 from atc_py.adapters.exec.records import (
     ModelRecord,
@@ -14,7 +16,6 @@ from atc_py.adapters.exec.records import (
     RefusalRecord,
     UseRecord,
     cosine,
-    process_from_json,
 )
 from atc_py.adapters.exec.settings import COUNTS, PROCESSES
 from atc_py.results.program_run import (
@@ -33,11 +34,10 @@ def read_processes(run: Path) -> list[ProcessRecord]:
     found = []
     for file in run.glob(f"{PROCESSES}*.json"):
         # Any process of the program may have put something else there.
-        with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+        with suppress(OSError, ValueError, TypeError, msgspec.ValidationError):
             began = int(file.stem.rpartition("-")[2])
-            record = process_from_json(
-                json.loads(file.read_text(encoding="utf-8"), object_hook=unpacked)
-            )
+            values = json.loads(file.read_text(encoding="utf-8"), object_hook=unpacked)
+            record = msgspec.convert(values, ProcessRecord)
             with suppress(FileNotFoundError):
                 read_counters(file.with_suffix(COUNTS), record.models)
             found.append((began, record.pid, record))

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ class Recorder:
                 return
             self._dirty = False
             start = time.monotonic()
-            self._put(self._file, self._record().as_json())
+            self._put(self._file, asdict(self._record()))
             end = time.monotonic()
             self._wait_until = end + _SHARE * (end - start)
 

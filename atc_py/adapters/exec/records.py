@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -36,6 +36,10 @@ class RefusalRecord:
     shapes: dict[str, list[int]] | None = None
 
 
+_SUMS = ("runs", "other_shapes", "product", "npu_square", "square", "rows", "equal_rows")
+"""The attributes of `OutputSums` that add up."""
+
+
 @dataclass(slots=True)
 class OutputSums:
     """Comparison of one output over all runs in shadow."""
@@ -53,15 +57,7 @@ class OutputSums:
     equal_rows: int = 0  # those in which it is the same
 
     def merge(self, other: OutputSums) -> None:
-        for name in (
-            "runs",
-            "other_shapes",
-            "product",
-            "npu_square",
-            "square",
-            "rows",
-            "equal_rows",
-        ):
+        for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.least_cosine = min(self.least_cosine, other.least_cosine)
         self.largest_error = max(self.largest_error, other.largest_error)
@@ -96,24 +92,6 @@ class ProcessRecord:
     command: list[str]
     python: str
     models: list[ModelRecord] = field(default_factory=list)
-
-    def as_json(self) -> dict[str, Any]:
-        """The record as JSON values; `process_from_json` reads it."""
-        return asdict(self)
-
-
-def process_from_json(value: dict[str, Any]) -> ProcessRecord:
-    models = [_model(each) for each in value.pop("models")]
-    return ProcessRecord(**value, models=models)
-
-
-def _model(value: dict[str, Any]) -> ModelRecord:
-    for place in ("npu", "onnxruntime", "shadow"):
-        value[place] = UseRecord(**value[place])
-    value["compilations"] = [CompilationRecord(**each) for each in value["compilations"]]
-    value["refusals"] = [RefusalRecord(**each) for each in value["refusals"]]
-    value["outputs"] = {name: OutputSums(**each) for name, each in value["outputs"].items()}
-    return ModelRecord(**value)
 
 
 def cosine(product: float, npu_square: float, square: float) -> float:

@@ -7,6 +7,7 @@ session does not have is onnxruntime's own, opened when it is first used.
 import inspect
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -69,6 +70,18 @@ _OWN = "_atc_py_hybrid"
 """Attribute of a session with its two sides."""
 
 _ARGUMENTS = ("path_or_bytes", "sess_options", "providers", "provider_options")
+
+
+def _answering(name: str) -> Callable[[Any], Any]:
+    """A method without arguments: the simulated session's, or onnxruntime's where that has none."""
+
+    def answer(self: Any) -> Any:
+        made = sides_of(self)
+        ours = None if made is None else getattr(made.npu, name, None)
+        return getattr(self.atc_py_real, name)(self) if ours is None else ours()
+
+    answer.__name__ = answer.__qualname__ = name
+    return answer
 
 
 class SimulatedMembers:
@@ -144,36 +157,13 @@ class SimulatedMembers:
         given = output_names, input_feed, run_options
         Thread(target=_call_back, args=(self, given, callback, user_data)).start()
 
-    def io_binding(self) -> Any:
-        """An object that binds inputs and outputs."""
-        return self._answer("io_binding")
-
-    def get_inputs(self) -> Any:
-        """Name, type and shape of each input."""
-        return self._answer("get_inputs")
-
-    def get_outputs(self) -> Any:
-        """Name, type and shape of each output."""
-        return self._answer("get_outputs")
-
-    def get_overridable_initializers(self) -> Any:
-        """Name, type and shape of each constant that is an input, too."""
-        return self._answer("get_overridable_initializers")
-
-    def get_modelmeta(self) -> Any:
-        """The model's metadata."""
-        return self._answer("get_modelmeta")
-
-    def get_providers(self) -> Any:
-        return self._answer("get_providers")
-
-    def get_provider_options(self) -> Any:
-        return self._answer("get_provider_options")
-
-    def _answer(self, name: str) -> Any:
-        made = sides_of(self)
-        ours = None if made is None else getattr(made.npu, name, None)
-        return getattr(self.atc_py_real, name)(self) if ours is None else ours()
+    io_binding = _answering("io_binding")
+    get_inputs = _answering("get_inputs")
+    get_outputs = _answering("get_outputs")
+    get_overridable_initializers = _answering("get_overridable_initializers")
+    get_modelmeta = _answering("get_modelmeta")
+    get_providers = _answering("get_providers")
+    get_provider_options = _answering("get_provider_options")
 
 
 def sides_of(session: object) -> Hybrid | None:

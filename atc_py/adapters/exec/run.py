@@ -19,9 +19,13 @@ from atc_py.diag import (
     NO_ONNXRUNTIME_IN_PROGRAM,
     NO_SESSION_SEEN,
     PROGRAM_LACKS_LIBRARIES,
+    UNKNOWN_DEVICE,
     Diagnostic,
 )
+from atc_py.options.compile_options import DEFAULT_LIST, CompileOptions
+from atc_py.options.option import parse_options
 from atc_py.results.program_run import VERSION, ProgramModel, ProgramRun
+from atc_py.system.memory_limit import parse_size
 from atc_py.system.temp_folders import remove_left_folders, work_folder
 from atc_py.text import COLON, Text
 
@@ -42,7 +46,60 @@ _LIBRARIES = (
 _IMPORTED = {"numpy", "ml_dtypes", "onnx", "msgspec", "pyyaml", "threadpoolctl", "jinja2"}
 """Their distributions that atc-py itself requires."""
 
+_BUILT_IN = "sim"
 _LEAST = re.compile(r"([\w-]+)\s*>=\s*([\d.]+)")
+
+
+def require_sense(keywords: Mapping[str, Any], *, device: str, max_memory: str | None) -> None:
+    """Refuse options that every session would refuse.
+
+    Raises:
+        AtcError: UNKNOWN_SOC, NO_BFLOAT16, BAD_OPTION, OPTIONS_EXCLUDE, UNKNOWN_PASS, BAD_SPEC,
+            BAD_CONTROL_FILE, UNKNOWN_DEVICE, and errors of files.
+    """
+    from atc_py.target import find_soc
+
+    options = parse_options("exec", CompileOptions, keywords)
+    mode, precision = options.precision_mode, options.precision
+    soc = find_soc(options.soc)
+    _require_device(device)
+    if max_memory is not None:
+        parse_size(max_memory)
+    # What is left out is sensible, and what it is compared with takes long to import.
+    if mode.is_bfloat16:
+        from atc_py.passes.precision.controls import check_soc
+
+        check_soc(mode, soc)
+    if options.op_specs is not None or precision.operator_list != DEFAULT_LIST:
+        from atc_py.spec import specifications
+
+        specifications(options.op_specs, precision.operator_list)
+    if options.disable_pass:
+        from atc_py.passes.pipeline import find_passes
+
+        find_passes(keywords["disable_pass"])
+    if options.fix is not None:
+        from atc_py.fix.rule import check_rules
+
+        check_rules(options.fix.only | options.fix.skip)
+    if precision.given():
+        from atc_py.passes.precision.control_files import find_controls
+        from atc_py.passes.precision.controls import ModelNames
+
+        find_controls(precision, mode, ModelNames({}, frozenset(), (), ()))
+
+
+def _require_device(name: str) -> None:
+    if name == _BUILT_IN:
+        return
+    from atc_py.device.registry import device_names
+
+    known = device_names()
+    if name not in known:
+        raise UNKNOWN_DEVICE.error(
+            Text("no device is called {name}", name=repr(name)),
+            help=Text("installed are {known}", known=", ".join(known)),
+        )
 
 
 def run_program(
@@ -53,11 +110,8 @@ def run_program(
 ) -> ProgramRun:
     """Run a program with its onnxruntime sessions on the simulated NPU.
 
-    Args:
-        command: the program and its arguments.
-        session: keywords of each simulated session.
-        on_notice: called with what processes want said at once.
-        **choice: strict, shadow, returned and max_memory of `ExecSettings`.
+    `session` are the keywords of each session, `choice` is strict, shadow, returned and max_memory
+    of `ExecSettings`; `on_notice` is called with what processes want said at once.
 
     Raises:
         AtcError: PROGRAM_NOT_STARTED; CANNOT_WRITE where there is no room for the records.

@@ -30,12 +30,7 @@ _filters = threading.RLock()
 def simulate(
     model: str | bytes, arguments: Mapping[str, Any], settings: ExecSettings
 ) -> tuple[InferenceSession, list[str]]:
-    """The simulated session of a model, and what it says of the arguments.
-
-    Args:
-        model: path or bytes.
-        arguments: those that the program gives onnxruntime's class: sess_options, providers, ...
-        settings: of the run.
+    """The simulated session of a model, and what it says of the program's arguments.
 
     Raises:
         AtcError: what the session finds; PROGRAM_LACKS_LIBRARIES where atc_py cannot be imported.

@@ -42,11 +42,7 @@ class KeptRows:
     """Rows and reports in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Prepare the folder, which may have rows already.
-
-        Raises:
-            AtcError: CANNOT_WRITE.
-        """
+        """Prepare the folder, which may have rows already."""
         self.folder = folder
         for each in (_ROWS, _REPORTS):
             make_folder(folder / each)

@@ -62,7 +62,9 @@ def run_sweep(
         else:
             done[at] = _named(found, each, models[each.model])
     before = len(done)
-    sent = executor.share(inputs.bundles(name for name in _names(wanted)))
+    sent = executor.share(
+        inputs.bundles(dict.fromkeys(task.combination.model for _, task, _ in wanted))
+    )
     tasks = [inputs.finding(task, sent) for _, task, _ in wanted]
     for outcome in executor.map_unordered(run_row, tasks, seconds=options.seconds):
         at, _, digest = wanted[outcome.index]
@@ -89,10 +91,6 @@ def progress_text(done: int, total: int, seconds: float) -> str:
         rate=f"{rate:.2f}",
         left=f"{left // 60}:{left % 60:02d}",
     )
-
-
-def _names(wanted: Sequence[tuple[int, RowTask, str]]) -> dict[str, None]:
-    return dict.fromkeys(task.combination.model for _, task, _ in wanted)
 
 
 def _runs_again(found: KeptRow, options: SweepOptions) -> bool:

@@ -1,6 +1,6 @@
 """Codes of family 7: the device."""
 
-from atc_py.diag.diagnostic import ExitCode, Severity, add_code
+from atc_py.diag.diagnostic import ExitCode, add_code, add_note, add_warning
 
 UNKNOWN_DEVICE = add_code(
     "ATC7001 unknown-device",
@@ -24,24 +24,20 @@ OUTPUT_MISMATCH = add_code(
     "`atc-py compare MODEL` names the first layer that differs.",
 )
 
-NOT_FINITE = add_code(
+NOT_FINITE = add_warning(
     "ATC7004 output-not-finite",
-    ExitCode.DONE,
     "An output of the run contains infinities or NaN although its inputs do not. With float16 "
     "the usual cause is an intermediate value beyond 65504.",
     "Convert with --precision-mode must_keep_origin_dtype and run again; if that is finite, "
     "float16 is the cause.",
-    Severity.WARNING,
 )
-ROWS_REORDERED = add_code(
+ROWS_REORDERED = add_note(
     "ATC7100 rows-reordered",
-    ExitCode.DONE,
     "TopK orders the rows of an output differently from the original, because scores are "
     "equal or nearly so. The figures compare the rows as a set: each row with the nearest "
     "one.",
     "Nothing is wrong where the order of equal scores does not matter. Where it does, keep what computes "
     "the scores in float32.",
-    Severity.NOTE,
 )
 REFERENCE_FAILED = add_code(
     "ATC7005 reference-run-failed",
@@ -136,61 +132,54 @@ NO_ONNXRUNTIME = add_code(
     'Install it with `pip install "atc-py[ort]"`, or use the device `sim`.',
 )
 
-BOARD_DIFFERS = add_code(
+BOARD_DIFFERS = add_warning(
     "ATC7080 board-differs",
-    ExitCode.DEVICE,
     "A layer or output differs between board and simulator by more than rounding explains, "
     "although its inputs agree. The simulator, CANN or the device is wrong there. Errors "
     "that come from the dtypes, which both have, are not reported this way.",
     "Look at the layer in the table: if board and original agree, the simulator is off. "
     "Otherwise run the node alone, or without fusion, and report it with its inputs.",
-    Severity.WARNING,
+    exit_code=ExitCode.DEVICE,
 )
-BOARD_EXECUTIONS = add_code(
+BOARD_EXECUTIONS = add_warning(
     "ATC7081 board-dump-of-several-executions",
-    ExitCode.DEVICE,
     "A dump holds more than one execution of the model, or one that is not the first.",
     "Dump one execution: run the model once in the process that dumps.",
-    Severity.WARNING,
+    exit_code=ExitCode.DEVICE,
 )
-BOARD_FUSION = add_code(
+BOARD_FUSION = add_note(
     "ATC7082 board-launches-otherwise",
-    ExitCode.DEVICE,
     "The launches of the board's model differ from the simulator's: in fusion, dtypes or "
     "formats. Values inside fused launches cannot be compared, and times differ.",
     "Look at the table of launches that differ; the variant of the kit without fusion has a result "
     "for each node.",
-    Severity.NOTE,
+    exit_code=ExitCode.DEVICE,
 )
-BOARD_INCONSISTENT = add_code(
+BOARD_INCONSISTENT = add_warning(
     "ATC7083 board-results-inconsistent",
-    ExitCode.DEVICE,
     "Parts of the results of a board do not belong together: inputs, SoC or model file "
     "differ, or outputs with a dump differ from those without.",
     "Run the kit again, unchanged, on a host with the kit's SoC.",
-    Severity.WARNING,
+    exit_code=ExitCode.DEVICE,
 )
-BOARD_INCOMPLETE = add_code(
+BOARD_INCOMPLETE = add_warning(
     "ATC7084 board-results-incomplete",
-    ExitCode.DEVICE,
     "A step of the kit was not completed on the board, so a part of the comparison is missing.",
     "Follow the message of the step, and run `run_on_board.py` again: it repeats the steps "
     "that are not done.",
-    Severity.WARNING,
+    exit_code=ExitCode.DEVICE,
 )
-BOARD_TIMES = add_code(
+BOARD_TIMES = add_note(
     "ATC7086 board-times-beyond-estimate",
-    ExitCode.DEVICE,
     "The kernels take far less or far more time on the board than estimated.",
     "Save fitted factors with --save-factors and estimate with --factors; check whether "
     "the clock, other processes or another SoC explain it.",
-    Severity.NOTE,
+    exit_code=ExitCode.DEVICE,
 )
-BOARD_RELEASE = add_code(
+BOARD_RELEASE = add_note(
     "ATC7085 board-has-another-release",
-    ExitCode.DEVICE,
     "The host of the board has a different release of CANN than the kit assumed. This "
     "alone can change what nodes compute and what is fused.",
     "Pack the kit again, with --cann set to the host's release.",
-    Severity.NOTE,
+    exit_code=ExitCode.DEVICE,
 )

@@ -1,6 +1,6 @@
 """Codes of families 2 and 5: files, and offline models."""
 
-from atc_py.diag.diagnostic import ExitCode, Severity, add_code
+from atc_py.diag.diagnostic import ExitCode, add_code, add_warning
 
 NOT_OM = add_code(
     "ATC5001 not-an-offline-model",
@@ -53,24 +53,22 @@ HUAWEI_NOT_RUN = add_code(
     "`atc-py info` shows what the file says; docs/real-om.md lists what can be run. Convert the "
     "ONNX model with atc-py, if it is at hand.",
 )
-HUAWEI_LEFT_OUT = add_code(
+HUAWEI_LEFT_OUT = add_warning(
     "ATC5008 huawei-operator-left-out",
-    ExitCode.FILE,
     "The arithmetic of an operator in an offline model of Huawei's own atc is not known. "
     "The operator and everything that needs its result are left out, and the rest is run.",
     "If attributes are missing, give the network that the model was compiled from with "
     "--like; otherwise use the remaining outputs.",
-    Severity.WARNING,
+    exit_code=ExitCode.FILE,
 )
-HUAWEI_ASSUMED = add_code(
+HUAWEI_ASSUMED = add_warning(
     "ATC5009 huawei-facts-assumed",
-    ExitCode.FILE,
     "An offline model of Huawei's own atc lacks facts that a run needs, so the most likely "
     "ones are assumed: strides and pads of fused convolutions, operands of fused "
     "operators, or the SoC.",
     "Give the network that the model was compiled from with --like; compare its "
     "results with --reference.",
-    Severity.WARNING,
+    exit_code=ExitCode.FILE,
 )
 
 
@@ -160,13 +158,12 @@ BAD_BASELINE = add_code(
     "Write it again with `atc-py check MODEL --format json --output FILE`.",
 )
 
-DOUBTFUL_SPEC = add_code(
+DOUBTFUL_SPEC = add_warning(
     "ATC2013 doubtful-operator-spec",
-    ExitCode.FILE,
     "An operator specification states something that cannot occur, such as an opset at "
     "which ONNX does not have the operator. This is harmless.",
     "Delete the entry that the message names, unless the specification follows a list that has it.",
-    Severity.WARNING,
+    exit_code=ExitCode.FILE,
 )
 FILE_NOT_TEXT = add_code(
     "ATC2014 file-not-text",
@@ -208,14 +205,13 @@ BAD_AIPP = add_code(
     "describes pictures that do not fit the model's input.",
     "Correct the field at the line and column given; docs/aipp.md lists every field with its rule.",
 )
-DOUBTFUL_AIPP = add_code(
+DOUBTFUL_AIPP = add_warning(
     "ATC2023 doubtful-aipp-config",
-    ExitCode.FILE,
     "An AIPP configuration is valid, but most likely does not do what its author means. A field "
     "has no effect without its switch, entries of the matrix are filled in, or a factor is 0 in "
     "float16.",
     "Complete or delete the fields that the message names; docs/aipp.md says what each does.",
-    Severity.WARNING,
+    exit_code=ExitCode.FILE,
 )
 BAD_PICTURE = add_code(
     "ATC2024 bad-picture",
@@ -319,12 +315,11 @@ BAD_RESULTS = add_code(
     "Copy results.zip again from the board; if it is incomplete there, run "
     "`run_on_board.py` again.",
 )
-BOARD_LEFT_OUT = add_code(
+BOARD_LEFT_OUT = add_warning(
     "ATC5086 board-part-left-out",
-    ExitCode.FILE,
     "A part of the results of a board is missing or damaged, and is left out. The rest is "
     "compared.",
     "Run the step that the message names again on the board: `run_on_board.py` repeats the "
     "steps that are not done.",
-    Severity.WARNING,
+    exit_code=ExitCode.FILE,
 )

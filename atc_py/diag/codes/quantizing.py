@@ -1,6 +1,6 @@
 """Codes of quantizing float models: samples, and models or layers that are not quantized."""
 
-from atc_py.diag.diagnostic import ExitCode, Severity, add_code
+from atc_py.diag.diagnostic import ExitCode, add_code, add_note, add_warning
 
 BAD_QUANT_RECORD = add_code(
     "ATC2060 bad-quant-record",
@@ -76,21 +76,17 @@ SAMPLE_NOT_FINITE = add_code(
     "A sample for calibration has NaN or infinities. Ranges of tensors would have them, too.",
     "Remove the sample, or fix the preprocessing that made it.",
 )
-RANDOM_SAMPLES = add_code(
+RANDOM_SAMPLES = add_warning(
     "ATC1073 random-samples",
-    ExitCode.DONE,
     "The model is calibrated with random numbers. The ranges of tensors are not those of "
     "real data, so the measured accuracy says nothing about the model in use.",
     "Give real samples with --data; random ones are for trials and for measuring speed.",
-    Severity.WARNING,
 )
-PROPOSED_DIMS = add_code(
+PROPOSED_DIMS = add_warning(
     "ATC1074 proposed-dims",
-    ExitCode.DONE,
     "Random data were asked for, and the model leaves dims open. They got the values that `check` "
     "proposes; results for other dims may differ.",
     "Give the dims that the model is used with by --input-shape, or real data, which have dims.",
-    Severity.WARNING,
 )
 ALREADY_QUANTIZED = add_code(
     "ATC3040 already-quantized",
@@ -112,44 +108,35 @@ CONSTANT_TENSOR = add_code(
     "not what the model is made for; no range can be chosen from them.",
     "Give samples that differ, or leave the layer in floats with --skip.",
 )
-ZERO_CHANNEL = add_code(
+ZERO_CHANNEL = add_note(
     "ATC3043 zero-channel",
-    ExitCode.DONE,
     "All weights of an output channel are 0. Its scale is 1 and its codes are 0, which is exact.",
     "No action is needed; pruned models have such channels.",
-    Severity.NOTE,
 )
-LAYER_LEFT_FLOAT = add_code(
+LAYER_LEFT_FLOAT = add_warning(
     "ATC3044 layer-left-float",
-    ExitCode.DONE,
     "A layer that could run on int8 is left in floats, because its numbers cannot be represented.",
     "No action is needed: the layer runs in float16. To run it on int8, scale up the data "
     "or the weights that the message names, and divide the result of the layer.",
-    Severity.WARNING,
 )
-STEP_LEFT_OUT = add_code(
+STEP_LEFT_OUT = add_note(
     "ATC3045 step-left-out",
-    ExitCode.DONE,
     "A step meant to lower the error of int8, such as correcting biases, makes the outputs "
     "on the samples worse. It is left out, or applied to only some of the layers.",
     "No action is needed; the report has the gain with all layers and with those that are kept.",
-    Severity.NOTE,
 )
-LAYERS_IN_BODIES = add_code(
+LAYERS_IN_BODIES = add_note(
     "ATC3046 layers-in-bodies",
-    ExitCode.DONE,
     "Layers in the branches of If or in the body of Loop or Scan stay in floats. Only "
     "values of the main graph are observed while the samples run.",
     "Where the condition of an If is known, export the model with it as a constant: its branch is then "
     "part of the main graph.",
-    Severity.NOTE,
 )
-INT8_IN_HIGH_PRECISION = add_code(
+INT8_IN_HIGH_PRECISION = add_warning(
     "ATC2090 int8-in-high-precision",
-    ExitCode.USAGE,
     "A model with layers on int8 is compiled in a high-precision mode. ATC's guide rules "
     "this out: conversions around the layers cost what int8 saves, and the layers are no "
     "more exact than int8.",
     "Leave --precision-mode out, or convert the float model in that mode.",
-    Severity.WARNING,
+    exit_code=ExitCode.USAGE,
 )

@@ -1,6 +1,6 @@
 """Codes of families 3 and 4: operators and versions that a model uses, and rules on nodes."""
 
-from atc_py.diag.diagnostic import ExitCode, Severity, add_code
+from atc_py.diag.diagnostic import ExitCode, add_code, add_warning
 
 UNKNOWN_OPERATOR = add_code(
     "ATC3001 unknown-operator",
@@ -47,13 +47,12 @@ FOLD_TOO_LARGE = add_code(
     "Check the shape that the model asks for; a constant of that size is rarely intended.",
 )
 
-OPERATOR_RESTATED = add_code(
+OPERATOR_RESTATED = add_warning(
     "ATC3007 operator-restated",
-    ExitCode.MODEL,
     "An operator is used at a version that is not listed, and is restated at a listed one, "
     "where it means the same.",
     "No action is needed. Exporting the model at a listed opset avoids the finding.",
-    Severity.WARNING,
+    exit_code=ExitCode.MODEL,
 )
 NOT_LOWERED = add_code(
     "ATC3008 not-compiled-yet",
@@ -70,52 +69,47 @@ NOT_PUBLISHED = add_code(
     "not compile guesses.",
     "Write the node with other operators; `atc-py ops show OPERATOR` says what is not published.",
 )
-LAYER_ON_INT8 = add_code(
+LAYER_ON_INT8 = add_warning(
     "ATC3009 layer-on-int8",
-    ExitCode.MODEL,
     "A layer of a quantized model is rewritten into the form that Ascend's toolkit accepts. Its "
     "data come from AscendQuant, its weights are int8, its sums int32, and AscendDequant makes "
     "floats of them.",
     "No action is needed.",
-    Severity.WARNING,
+    exit_code=ExitCode.MODEL,
 )
-LAYER_ON_FLOATS = add_code(
+LAYER_ON_FLOATS = add_warning(
     "ATC3010 quantized-layer-on-floats",
-    ExitCode.MODEL,
     "A layer of a quantized model has no integer form and is computed in floats. The message "
     "gives the reason. Its results differ slightly from those of an integer layer.",
     "To run the layer on int8, quantize its data and weights to 8 bits, the data as a whole.",
-    Severity.WARNING,
+    exit_code=ExitCode.MODEL,
 )
-LAYER_ROLLED_BACK = add_code(
+LAYER_ROLLED_BACK = add_warning(
     "ATC3013 int8-layer-on-float16",
-    ExitCode.MODEL,
     "The data of an int8 convolution have at most 16 channels. On this SoC, ATC takes such "
     "a layer back: it drops AscendQuant and AscendDequant, dequantizes weights and bias, "
     "and runs the layer in float16.",
     "No action is needed. A quantizer that fine-tunes int8 layers, or picks their rounding, should "
     "leave this one in floats, since the device does.",
-    Severity.WARNING,
+    exit_code=ExitCode.MODEL,
 )
-QUANT_ROOT_RESET = add_code(
+QUANT_ROOT_RESET = add_warning(
     "ATC3014 quant-root-reset",
-    ExitCode.MODEL,
     "AscendQuant has sqrt_mode 1: it multiplies by its scale twice. ATC reads only scale "
     "and sets sqrt_mode itself, depending on whether float16 can represent the scale. On a "
     "device the factor then counts once, and the codes are wrong. The simulator multiplies "
     "as the file says.",
     "Write the whole factor as scale, with sqrt_mode 0. `atc-py quantize --format qdq` followed by "
     "`atc-py quantize` does so.",
-    Severity.WARNING,
+    exit_code=ExitCode.MODEL,
 )
-QUANT_ROUND_MODE = add_code(
+QUANT_ROUND_MODE = add_warning(
     "ATC3015 quant-round-mode-ignored",
-    ExitCode.MODEL,
     "AscendQuant asks for a round_mode that its kernel on this SoC ignores. It rounds to "
     "the nearest integer, ties to even: always on Ascend310, and on every SoC for int4 "
     "results.",
     "Use round_mode Round, or choose another SoC.",
-    Severity.WARNING,
+    exit_code=ExitCode.MODEL,
 )
 NOT_QUANTIZED = add_code(
     "ATC3011 nothing-to-rewrite",
@@ -133,16 +127,15 @@ NO_QDQ_FORM = add_code(
     "within int8, int16 data, or computed factors.",
     "Follow the help line, or keep the model in the Ascend form: `check` and `convert` accept it.",
 )
-DEVIATES_ON_CANN = add_code(
+DEVIATES_ON_CANN = add_warning(
     "ATC3017 deviates-on-cann",
-    ExitCode.MODEL,
     "The operator list takes the node, but CANN computes something else from it than ONNX "
     "defines: the parser of the release that --cann names drops an attribute or reads an "
     "input differently. CANN itself prints no warning.",
     "Follow the help line, which says what is computed; `--semantics cann` of convert, "
     "compare and run shows the effect, and `atc-py fix --for cann` writes nodes that both "
     "read the same way.",
-    severity=Severity.WARNING,
+    exit_code=ExitCode.MODEL,
 )
 REFUSED_BY_PARSER = add_code(
     "ATC3018 refused-by-parser",
@@ -271,9 +264,8 @@ NO_KERNEL = add_code(
     "Neither its AI Core nor its AI CPU has one.",
     "Choose --precision-mode force_fp16, or a SoC whose cube unit computes in float32.",
 )
-GEARS_NOT_PADDED = add_code(
+GEARS_NOT_PADDED = add_warning(
     "ATC4080 gears-not-padded",
-    ExitCode.DONE,
     "Data of a size between gears cannot be padded to the next gear. As a test, the "
     "original ran on such data, and on the same data padded to the next gear in different "
     "ways; its outputs differed or could not be computed. The model therefore runs only "
@@ -281,7 +273,6 @@ GEARS_NOT_PADDED = add_code(
     "Export the model with an input that masks padding, such as attention_mask, and with "
     "positions as an input, such as position_ids; or list every size that is needed as a "
     "gear.",
-    Severity.WARNING,
 )
 SIZE_BETWEEN_GEARS = add_code(
     "ATC4081 size-between-gears",
@@ -291,13 +282,11 @@ SIZE_BETWEEN_GEARS = add_code(
     "Feed a size that a gear has, convert the model again with this size as a gear, or "
     "export it with a mask for padding.",
 )
-MEMORY_TOO_SMALL = add_code(
+MEMORY_TOO_SMALL = add_warning(
     "ATC4090 device-memory-too-small",
-    ExitCode.DONE,
     "The model needs more device memory than the SoC has: weights, inputs and outputs, "
     "intermediate results and workspace together. It is converted, but a board cannot load "
     "it.",
     "Convert for a smaller batch or picture, or for a SoC with more memory; `atc-py profile` "
     "shows what takes the memory.",
-    Severity.WARNING,
 )

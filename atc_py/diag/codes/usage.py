@@ -1,6 +1,6 @@
 """Codes of family 1, how the command was called, of tasks in other processes, and of programs under `atc-py exec`."""
 
-from atc_py.diag.diagnostic import ExitCode, Severity, add_code
+from atc_py.diag.diagnostic import ExitCode, add_code, add_note, add_warning
 
 NO_DISTRIBUTED = add_code(
     "ATC1090 distributed-missing",
@@ -61,40 +61,33 @@ PROGRAM_NOT_STARTED = add_code(
     "not execute it.",
     "Give the command as a shell would, such as `atc-py exec -- python evaluate.py`.",
 )
-SESSION_IN_ONNXRUNTIME = add_code(
+SESSION_IN_ONNXRUNTIME = add_warning(
     "ATC7061 session-in-onnxruntime",
-    ExitCode.DONE,
     "A session of a program under `atc-py exec` ran in onnxruntime. The model cannot be compiled, "
     "or not for these shapes. The message has the codes of the findings; the report has all of "
     "them. With --strict the program ends here, with the exit status that `convert` would have.",
     "Look the codes up; `--fix` compiles the model in a form that the list takes.",
-    Severity.WARNING,
 )
-NO_SESSION_SEEN = add_code(
+NO_SESSION_SEEN = add_warning(
     "ATC7062 no-session-seen",
-    ExitCode.DONE,
     "The program under `atc-py exec` ended without creating an onnxruntime session. Python "
     "options that ignore the environment (-I, -E) or leave out the module site (-S) keep "
     "the hook from loading, and so does a program in another language.",
     "Start the program with the Python that has onnxruntime, without these options.",
-    Severity.WARNING,
 )
-PROGRAM_LACKS_LIBRARIES = add_code(
+PROGRAM_LACKS_LIBRARIES = add_warning(
     "ATC7063 program-lacks-libraries",
-    ExitCode.USAGE,
     "The Python that runs the program cannot load atc-py. It is older than 3.10, lacks a library "
     "that atc-py needs or has one that is too old, or has another atc_py. Its sessions ran in "
     "onnxruntime.",
     "Install atc-py into the program's environment, or run the program in atc-py's. Rename a "
     "package of the program that is called atc_py.",
-    Severity.WARNING,
+    exit_code=ExitCode.USAGE,
 )
-NO_ONNXRUNTIME_IN_PROGRAM = add_code(
+NO_ONNXRUNTIME_IN_PROGRAM = add_warning(
     "ATC7064 no-onnxruntime-in-program",
-    ExitCode.DONE,
     "The program under `atc-py exec` imports onnxruntime, which its environment does not have.",
     "Install onnxruntime there; the extra `atc-py[ort]` has it.",
-    Severity.WARNING,
 )
 
 
@@ -184,23 +177,19 @@ NOT_TRUSTED = add_code(
     "Give --trust if you know who wrote the file, or verify the ONNX model, whose kernels come "
     "from atc-py's own templates.",
 )
-ARRAY_OF_OTHER_NAME = add_code(
+ARRAY_OF_OTHER_NAME = add_warning(
     "ATC1030 array-of-other-name",
-    ExitCode.DONE,
     "An .npz file was given without a name, and its only array has a different name than "
     "the input or expected output. The array was used anyway.",
     "Check that it is the intended file; to confirm, give NAME=FILE or save the array "
     "under the model's name.",
-    Severity.WARNING,
 )
-INPUT_NOT_FINITE = add_code(
+INPUT_NOT_FINITE = add_warning(
     "ATC1031 input-not-finite",
-    ExitCode.DONE,
     "Data given for an input contains NaN or infinities. The model runs on it; the outputs are "
     "most likely NaN or infinite for that reason alone.",
     "Load the file with numpy.load and look at the element that the message names. Most often the "
     "preprocessing divided by 0, or wrote an array before it was filled.",
-    Severity.WARNING,
 )
 SESSION_UNSUPPORTED = add_code(
     "ATC1040 session-unsupported",
@@ -211,13 +200,11 @@ SESSION_UNSUPPORTED = add_code(
     "docs/inference-session.md lists as refused.",
     "Leave the option out, or run this model in onnxruntime itself.",
 )
-SESSION_OPTION_WITHOUT_EFFECT = add_code(
+SESSION_OPTION_WITHOUT_EFFECT = add_warning(
     "ATC1041 session-option-without-effect",
-    ExitCode.DONE,
     "A program gave an `InferenceSession` an execution provider or an option that has no effect "
     "there. In onnxruntime it would change numbers or write a file.",
     "Leave it out to silence the warning; the session computes what the compiled model computes.",
-    Severity.WARNING,
 )
 NOT_MODELED = add_code(
     "ATC1060 not-modeled",
@@ -227,21 +214,17 @@ NOT_MODELED = add_code(
     "block layout of inputs.",
     "Follow the message instead; docs/from-atc.md lists how each option of atc is treated.",
 )
-OPTION_WITHOUT_EFFECT = add_code(
+OPTION_WITHOUT_EFFECT = add_warning(
     "ATC1061 option-without-effect",
-    ExitCode.DONE,
     "A command line of atc has options that have no meaning in atc-py: logs, caches, "
     "tuning, clusters. They change no result and are ignored.",
     "No action is needed; leave them out to silence the warning.",
-    Severity.WARNING,
 )
-GEAR_NOT_COMPILED = add_code(
+GEAR_NOT_COMPILED = add_note(
     "ATC1050 gear-not-compiled",
-    ExitCode.DONE,
     "One of several gears does not compile, for the reasons that the other findings give. An "
     "offline model holds all gears that were listed or is not written.",
     "Leave the gear out, or change it so that the model takes its shapes.",
-    Severity.NOTE,
 )
 NO_SUCH_GEAR = add_code(
     "ATC1051 no-such-gear",
@@ -252,14 +235,12 @@ NO_SUCH_GEAR = add_code(
     "Feed the shapes of one of the gears that the message lists, or convert the model again with "
     "the gear that is needed.",
 )
-OPEN_DIMS_NOT_COMPILED = add_code(
+OPEN_DIMS_NOT_COMPILED = add_note(
     "ATC1052 open-dims-not-compiled",
-    ExitCode.DONE,
     "--input-shape leaves dims to each run, with a range such as 1~8 or with -1, but nodes "
     "of the model need them fixed; convolutions, for instance, do.",
     "Give the shapes that are needed as gears, with --batch-sizes, --image-sizes, --dims or "
     "--auto-gears.",
-    Severity.NOTE,
 )
 BAD_CONFIG = add_code(
     "ATC1080 bad-config-file",

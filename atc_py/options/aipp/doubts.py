@@ -37,12 +37,7 @@ _NORMALIZING = tuple(
 
 
 def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnostic]:
-    """The warnings for a configuration that `checked` accepts.
-
-    Args:
-        config: of static AIPP, or settings for dynamic AIPP.
-        is_uint8: True if the network takes uint8.
-    """
+    """The warnings for a configuration that `checked` accepts; `is_uint8` is the network's input."""
     results = [
         *_without_switch(config),
         *_filled_in(config),

@@ -28,15 +28,9 @@ _NAME, _RANK, _EDGE = "related_input_name", "related_input_rank", "input_edge_id
 
 
 def assigned_configs(file: AippFile, inputs: Sequence[str]) -> dict[int, AippConfig]:
-    """The configurations of a file by the position of their input.
+    """The configurations of a file by the position of their input among `inputs`, by name.
 
-    Args:
-        file: with any number of configurations.
-        inputs: names of the model's inputs, in order.
-
-    Raises:
-        AtcError: BAD_AIPP (E10052) for an input that the model does not have, for names, which
-            ATC takes for Caffe models alone, and for two configurations for one input.
+    Names of inputs are refused, as ATC takes them for Caffe models alone.
     """
     results: dict[int, AippConfig] = {}
     for config in file.configs:
@@ -319,11 +313,7 @@ def checked_pictures(
 ) -> tuple[AippSettings, ...]:
     """The settings of a run's pictures, checked as a device checks them.
 
-    Args:
-        pictures: as a buffer has them.
-        network: the input; its batch is the number of pictures.
-        most: `max_src_image_size` of the model.
-        file: path of the file that they come from, for messages.
+    The network's batch is the number of pictures, `most` the `max_src_image_size` of the model.
     """
     batch = network.shape[network.layout.index("N")]
     if len(pictures) != batch:

@@ -101,11 +101,7 @@ def _refusal(
 
 
 def check_values(config: AippConfig) -> None:
-    """Refuse values outside their ranges, and fields that nothing here has.
-
-    Raises:
-        AtcError: BAD_AIPP with the first of them.
-    """
+    """Refuse values outside their ranges, and fields that nothing here has."""
     for row in AIPP_FIELDS:
         if row.name in config:
             _check_value(config, row)

@@ -180,7 +180,9 @@ def settings_of_bytes(data: bytes, file: str | None = None) -> tuple[AippSetting
     shared = AippSettings(
         aipp_mode="dynamic",
         input_format=_BY_CODE[code],
-        **dict(zip(_SWITCHES, map(bool, (csc, swap, ax_swap)), strict=True)),
+        csc_switch=bool(csc),
+        rbuv_swap_switch=bool(swap),
+        ax_swap_switch=bool(ax_swap),
         **_named(numbers, _IN_HEADER),
     )
     starts = range(HEADER_BYTES, len(data), BATCH_BYTES)

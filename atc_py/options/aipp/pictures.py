@@ -293,12 +293,9 @@ def _with_fourth(channels: NDArray[np.uint8], settings: AippSettings) -> NDArray
 def joined_pictures(
     pictures: Sequence[NDArray[np.uint8]], settings: AippSettings
 ) -> NDArray[np.uint8]:
-    """The input that holds several pictures, one after the other.
+    """The input that holds several pictures of `picture_input`, one after the other.
 
-    Args:
-        pictures: each as `picture_input` gives it.
-        settings: those of the node. Of dynamic AIPP, the input has `max_src_image_size` bytes, and
-            those after the pictures are 0.
+    Of dynamic AIPP it has `max_src_image_size` bytes, and those after the pictures are 0.
     """
     shape = source_shape(settings, len(pictures))
     data = np.concatenate([picture.reshape(-1) for picture in pictures])

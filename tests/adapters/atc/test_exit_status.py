@@ -43,7 +43,7 @@ def test_too_little_memory_for_libraries_is_a_failure(
     def refused() -> None:
         raise MEMORY_LIMIT.error(Text("too little"))
 
-    monkeypatch.setattr("atc_py.system.memory_limit.require_own_memory", refused)
+    monkeypatch.setattr("atc_py.cli.atc.require_own_memory", refused)
     ran = atc("{B}")
     assert (ran.status, ran.verdict, ran.code) == (255, FAILURE, "E19999")
 

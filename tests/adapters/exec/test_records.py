@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 
 import jsonschema
@@ -76,7 +77,7 @@ def left(folder: Path, *records: ProcessRecord) -> None:
     """Leave records as processes do."""
     for at, each in enumerate(records):
         file = folder / f"process-{each.pid}-{at}.json"
-        file.write_text(json.dumps(each.as_json()), encoding="utf-8")
+        file.write_text(json.dumps(asdict(each)), encoding="utf-8")
 
 
 def test_records_are_read_as_they_were_left(tmp_path: Path) -> None:

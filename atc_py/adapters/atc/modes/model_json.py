@@ -4,12 +4,15 @@ import os
 from pathlib import Path
 
 from atc_py.adapters.atc.modes.om_graph import add_graph
-from atc_py.adapters.atc.modes.om_json import DROPPED_FIELDS
 from atc_py.adapters.atc.modes.opening import with_fault
+from atc_py.adapters.atc.modes.own_om import DROPPED_FIELDS
 from atc_py.diag import BAD_OPTION, NOT_MODEL_TEXT, AtcError, AtcFault, Place
+from atc_py.ir import Engine
 from atc_py.onnx_graph.protos.message_json import json_text, message_json, onnx_graph_json
 from atc_py.options.compile_options import CompileOptions
+from atc_py.package.describe import describe
 from atc_py.package.ge.protobuf_classes import model_class
+from atc_py.package.schema import PackageContents
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text
 from atc_py.system.memory_limit import require_memory
@@ -24,21 +27,12 @@ _TEXT_GROWTH = 16
 
 
 def onnx_to_json(model: Path, options: CompileOptions | None = None) -> str:
-    """The JSON of an ONNX model.
+    """The JSON of an ONNX model: of the file's own graph, or with options of that which is lowered.
 
-    Args:
-        model: the file.
-        options: for the graph with its inferred shapes, in target operators (`--dump_mode=1`);
-            None for the file's own graph.
-
-    Raises:
-        AtcError: the file cannot be read, or with options, it does not lower.
+    That one has inferred shapes and target operators (`--dump_mode=1`).
     """
     if options is None:
         return json_text(onnx_graph_json(model))
-    from atc_py.ir import Engine
-    from atc_py.package.describe import describe
-    from atc_py.package.schema import PackageContents
     from atc_py.pipeline.lowering import lowered_graph
 
     graph = lowered_graph(model, options)

@@ -21,12 +21,9 @@ _TEXTS = ("s", "VT_LIST_STRING")
 
 
 def set_attribute(message: Any, value: object, kind: str) -> None:
-    """Fill an attribute.
+    """Fill an `AttrDef` with a bool, number or text, or a list of numbers or of texts.
 
-    Args:
-        message: the `AttrDef`.
-        value: a bool, number or text, or a list of numbers or of texts.
-        kind: what the operator's row declares: dtype for the name of one, ints or floats.
+    `kind` is what the operator's row declares: dtype for the name of one, ints or floats.
     """
     if isinstance(value, list | tuple):
         _set_list(message.list, value, kind)
@@ -133,7 +130,10 @@ class _Writer:
         taken = {*names, *(port.name for port in self.description.inputs), _NET_OUTPUT}
         for position, port in enumerate(self.description.inputs):
             self.origins[port.tensor] = port.name, 0
-            self._add_data(port.name, port.tensor, position)
+            op = self._add_op(port.name, "Data")
+            op.attr["index"].i = position
+            self._describe(op.input_desc, port.tensor)
+            self._describe_output(op, port.tensor)
             self.graph.input.append(f"{port.name}:0")
         for number, row in enumerate(self.description.tensors):
             if row.member is not None:
@@ -180,12 +180,6 @@ class _Writer:
         op.stream_id = _STREAM
         self.ops[name] = op
         return op
-
-    def _add_data(self, name: str, tensor: int, position: int) -> None:
-        op = self._add_op(name, "Data")
-        op.attr["index"].i = position
-        self._describe(op.input_desc, tensor)
-        self._describe_output(op, tensor)
 
     def _add_node(self, node: OmNode, name: str) -> None:
         op = self._add_op(name, node.op)

@@ -36,11 +36,7 @@ def pre_check(model: Path, report: Path, options: CheckOptions) -> None:
 
 
 def save_failed_check(check: ModelCheck, report: Path, options: CompileOptions) -> None:
-    """Write the report of a conversion that rules ended, as mode 0 does then alone.
-
-    Raises:
-        AtcError: CANNOT_WRITE.
-    """
+    """Write the report of a conversion that rules ended, as mode 0 does then alone."""
     precision = options.precision
     found = CheckReport(
         (check,),

@@ -4,7 +4,7 @@ What is left out and what replaces the numbers of names follows atc's source [pr
 them in maps of ops and descriptors, not in those inside of other attributes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ _PARTS = (
     "task_info_size",
     "so_store_size",
 )
+_SYSTEM = ("atc_version", "soc_version", "framework_type")
+_RESOURCES = ("memory_size", "weight_size", "stream_num", "event_num")
 _OLD_PARTS = 4
 """Sizes that files before CANN 7.0 list; the atc of that time prints as many."""
 
@@ -83,37 +85,38 @@ def real_om_json(om: Path, dropped: frozenset[str]) -> Json:
 
 
 def real_om_lines(om: Path) -> list[str]:
-    """The lines of mode 6; a number that the file does not have is -1, as atc prints it.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL with E10041.
-    """
+    """The lines of mode 6; a number that the file does not have is -1, as atc prints it."""
     with _opened(om) as model:
         attributes = model.attributes
         span = model.partition(MODEL_DEF)
-        system = ("atc_version", "soc_version", "framework_type")
-        texts = ", ".join(f"{name}[{attributes.text(name)}]" for name in system)
         listed = attributes.numbers("om_info_list") if "om_info_list" in attributes else None
-        size = 0 if span is None else span.size
-        memory, weights, streams, events = (
-            attributes.number(name, -1)
-            for name in ("memory_size", "weight_size", "stream_num", "event_num")
+        return info_lines(
+            attributes.text("atc_cmdline"),
+            map(attributes.text, _SYSTEM),
+            (attributes.number(name, -1) for name in _RESOURCES),
+            om_line(listed, 0 if span is None else span.size),
         )
-        resources = (
-            f"memory_size[{memory} B], weight_size[{weights} B], "
-            f"stream_num[{streams}], event_num[{events}]"
-        )
-        return [
-            "============ Display Model Info start ============",
-            f"Original Atc command line: {attributes.text('atc_cmdline')}",
-            f"system   info: {texts}.",
-            f"resource info: {resources}.",
-            _om_line(listed, size),
-            "============ Display Model Info end   ============",
-        ]
 
 
-def _om_line(listed: Sequence[int] | None, definition: int) -> str:
+def info_lines(
+    command_line: str, system: Iterable[str], resources: Iterable[int], sizes: str
+) -> list[str]:
+    """The lines of mode 6: what made a model, its resources, and the line of its sizes."""
+    texts = ", ".join(f"{name}[{text}]" for name, text in zip(_SYSTEM, system, strict=True))
+    memory, weights, *others = resources
+    counts = ", ".join(f"{name}[{n}]" for name, n in zip(_RESOURCES[2:], others, strict=True))
+    return [
+        "============ Display Model Info start ============",
+        f"Original Atc command line: {command_line}",
+        f"system   info: {texts}.",
+        f"resource info: memory_size[{memory} B], weight_size[{weights} B], {counts}.",
+        sizes,
+        "============ Display Model Info end   ============",
+    ]
+
+
+def om_line(listed: Sequence[int] | None, definition: int) -> str:
+    """The line of mode 6 with the size of the description, and those of the other parts."""
     if listed is None:
         return (
             'Display Model Info failed, attr "om_info_list" is not found in om, '

@@ -186,13 +186,8 @@ class _Reader:
     ) -> SingleOpTensor:
         known, number = _DTYPES.get(dtype), _FORMATS.get(form, _FORMATS[_RESERVED])
         if dtype in _OTHER_DTYPES:
-            reason = Text(
-                "{dtype} of {side} {at} of {op} is not a type of this device",
-                dtype=dtype,
-                side=side,
-                at=at,
-                op=self._op,
-            )
+            reason = Text("{dtype} of {side} {at} of {op} is not a type of this device")
+            reason = reason.with_values(dtype=dtype, side=side, at=at, op=self._op)
             raise self._fault(reason, "E10055", (reason,))
         reserved = number == _FORMATS[_RESERVED]
         wrong = ""
@@ -203,22 +198,14 @@ class _Reader:
         elif known is None and (dtype != _ABSENT_DTYPE or form != _RESERVED):
             wrong = "dataType or format"
         if wrong:
-            raise self._fault(
-                Text(
-                    "type {row} and format {row_2} of {side} {at} of {op} do not describe a tensor",
-                    row=repr(row["type"]),
-                    row_2=repr(row["format"]),
-                    side=side,
-                    at=at,
-                    op=self._op,
-                ),
-                "E10027",
-                (wrong, side, str(at), self._op),
-            )
+            raise self._tensor_fault(
+                Text("type {row} and format {row_2} of {side} {at} of {op} do not describe a tensor"),
+                wrong, side, at, row=repr(row["type"]), row_2=repr(row["format"]),
+            )  # fmt: skip
         dims, value = self._dims(row, side, at), self._value(row)
         ranges = self._ranges(row, dims, side, at) if side == "input" else ()
         if ranges and value is not None:
-            raise self._tensor_fault("shape", side, at, Text("a constant has no open dims"))
+            raise self._part_fault("shape", side, at, Text("a constant has no open dims"))
         return SingleOpTensor(known, number, dims, self._text(row, "name"), value, ranges)
 
     def _dims(self, row: dict[str, Any], side: str, at: int) -> tuple[int | None, ...]:
@@ -226,32 +213,14 @@ class _Reader:
         text = ",".join(map(str, dims))
         if any(dim < _OPEN for dim in dims):
             reason = Text("the simulated device compiles single operators for known ranks")
-            raise self._fault(
-                Text(
-                    "{side} {at} of {op} has the shape {text}; {reason}",
-                    side=side,
-                    at=at,
-                    op=self._op,
-                    text=text,
-                    reason=reason,
-                ),
-                "E10055",
-                (reason,),
-            )
+            message = Text("{side} {at} of {op} has the shape {text}; {reason}")
+            message = message.with_values(side=side, at=at, op=self._op, text=text, reason=reason)
+            raise self._fault(message, "E10055", (reason,))
         if math.prod(dim for dim in dims if dim != _OPEN) > _MOST_ELEMENTS:
             reason = Text("more than {most_elements} elements", most_elements=_MOST_ELEMENTS)
-            raise self._fault(
-                Text(
-                    "{side} {at} of {op} has {reason}: {text}",
-                    side=side,
-                    at=at,
-                    op=self._op,
-                    reason=reason,
-                    text=text,
-                ),
-                "E13014",
-                (text, "shape", self._op, reason),
-            )
+            message = Text("{side} {at} of {op} has {reason}: {text}")
+            message = message.with_values(side=side, at=at, op=self._op, text=text, reason=reason)
+            raise self._fault(message, "E13014", (text, "shape", self._op, reason))
         return tuple(None if dim == _OPEN else dim for dim in dims)
 
     def _ranges(
@@ -263,9 +232,8 @@ class _Reader:
             return ()
         given = row.get("shape_range", [[1, _OPEN]] * len(opened))
         if not isinstance(given, list) or len(given) not in {len(opened), len(dims)}:
-            raise self._tensor_fault(
-                "shape_range", side, at, Text("a pair for each open dim is needed")
-            )
+            needed = Text("a pair for each open dim is needed")
+            raise self._part_fault("shape_range", side, at, needed)
         ends = given if len(given) == len(opened) else [given[axis] for axis in opened]
         found = iter([self._range(each, side, at) for each in ends])
         return tuple(next(found) if dim is None else DimRange(dim, dim) for dim in dims)
@@ -276,23 +244,19 @@ class _Reader:
             low, high = max(pair[0], 1) if pair[0] >= 0 else 0, pair[1]
             if low and (high == _OPEN or low <= high):
                 return DimRange(low, None if high == _OPEN else high)
-        raise self._tensor_fault(
-            "shape_range", side, at, Text("{pair} is not a pair of two ends", pair=repr(pair))
-        )
+        reason = Text("{pair} is not a pair of two ends", pair=repr(pair))
+        raise self._part_fault("shape_range", side, at, reason)
 
-    def _tensor_fault(self, what: str, side: str, at: int, reason: str) -> AtcError:
-        return self._fault(
-            Text(
-                "{what} of {side} {at} of {op}: {reason}",
-                what=what,
-                side=side,
-                at=at,
-                op=self._op,
-                reason=reason,
-            ),
-            "E10027",
-            (what, side, str(at), self._op),
-        )
+    def _part_fault(self, what: str, side: str, at: int, reason: str) -> AtcError:
+        message = Text("{what} of {side} {at} of {op}: {reason}")
+        return self._tensor_fault(message, what, side, at, what=what, reason=reason)
+
+    def _tensor_fault(
+        self, message: Text, part: str, side: str, at: int, **values: object
+    ) -> AtcError:
+        """The refusal of a part of a tensor, which the message may name with the operator."""
+        said = message.with_values(side=side, at=at, op=self._op, **values)
+        return self._fault(said, "E10027", (part, side, str(at), self._op))
 
     def _value(self, row: dict[str, Any]) -> tuple[float, ...] | None:
         is_const, values = row.get("is_const", False), row.get("const_value")

@@ -48,12 +48,7 @@ _NEAREST = 3
 
 
 def graph_of(single: SingleOp, file: str) -> Graph:
-    """The graph, phase `lowered`.
-
-    Raises:
-        AtcError: BAD_OPERATOR_FILE with E10501 where the target has no such operator, E13014 for
-            operands and E10030 for attributes that it does not take.
-    """
+    """The graph, phase `lowered`; faults are BAD_OPERATOR_FILE with E10501, E13014 or E10030."""
     return _Builder(single, file).graph()
 
 
@@ -238,7 +233,7 @@ class _Builder:
 def _converted(value: object, kind: str) -> AttrValue | None:
     """A value of JSON as the kind of attribute that a row declares, None where it cannot be."""
     if kind == "dtype":
-        return _dtype(value)
+        return _GE_DTYPES.get(value) if isinstance(value, int | str) else None
     if isinstance(value, list):
         if kind not in {"ints", "floats"}:
             return None
@@ -249,7 +244,3 @@ def _converted(value: object, kind: str) -> AttrValue | None:
     if kind == "int" and isinstance(value, bool):
         return int(value)
     return value if isinstance(value, bool | int | float | str) else None
-
-
-def _dtype(value: object) -> DType | None:
-    return _GE_DTYPES.get(value) if isinstance(value, int | str) else None

@@ -18,19 +18,10 @@ from atc_py.text import Text
 def compile_single_operators(
     definitions: Path, output: Path, options: CompileOptions
 ) -> list[Path]:
-    """Compile the operators of a JSON file, each to a file in a folder.
+    """Compile the operators of a JSON file, each to a file in a folder; the files in their order.
 
-    Args:
-        definitions: the file.
-        output: the folder, which is made where it is missing.
-        options: as for a conversion; those on ONNX models have no effect.
-
-    Returns:
-        The offline models in the order of the operators.
-
-    Raises:
-        AtcError: the file has no meaning, with E10023 to E10032, E10501 or E13014; an operator does
-            not compile. Models of the operators before it stay.
+    If an operator does not compile, the models of those before it stay. Options on ONNX models have
+    no effect.
     """
     singles = read_single_ops(definitions)
     _check_names(singles, definitions)
