@@ -43,10 +43,6 @@ class GeOp(GeNamed):
         """Its number, by which tasks name it."""
         return self._number("id")
 
-    @property
-    def stream(self) -> int:
-        return self._number("stream_id")
-
     @cached_property
     def edges(self) -> tuple[GeEdge | None, ...]:
         """Its inputs in order, None for an absent one; the last may be of order alone."""
@@ -109,16 +105,6 @@ class GeGraph(GeNamed):
 
     kind = "GraphDef"
 
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Inputs as `name:index`."""
-        return self._texts("input")
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Outputs as `name:index`."""
-        return self._texts("output")
-
     @cached_property
     def ops(self) -> tuple[GeOp, ...]:
         spans = self._spans("op")
@@ -138,10 +124,6 @@ class GeModelDef(GeNamed):
     """The description of a model."""
 
     kind = "ModelDef"
-
-    @property
-    def version(self) -> int:
-        return self._number("version")
 
     @cached_property
     def graphs(self) -> tuple[GeGraph, ...]:
