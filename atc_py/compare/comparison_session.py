@@ -182,10 +182,7 @@ class ComparisonSession:
         yield from ((feeds, run) for _, feeds, run in self._runs_at(evenly(self.count, most)))
 
     def judged(self, judging: int | None = None) -> TrialSamples:
-        """At most `judging` samples, None for all, with the original's outputs.
-
-        The original runs where it did not yet.
-        """
+        """At most `judging` samples with the original's outputs, which may run; None for all."""
         folder = Path(mkdtemp(dir=self._folder))
         positions = self._judging(judging)
         for at, _, run in self._runs_at([at for at in positions if at not in self._outputs]):

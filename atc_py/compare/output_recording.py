@@ -94,10 +94,7 @@ class StoredSamples:
 
 
 class TrialSamples:
-    """Samples with the original's outputs, which are written to files.
-
-    Each pass over them reads the samples again.
-    """
+    """Samples with the original's outputs, in files; each pass reads the samples again."""
 
     def __init__(
         self,

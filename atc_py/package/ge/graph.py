@@ -70,10 +70,7 @@ class GeOp(GeNamed):
         return self._texts("subgraph_name")
 
     def operands(self) -> tuple[GeOperand, ...]:
-        """The inputs that carry tensors, with names, places and descriptors side by side.
-
-        Absent inputs have an empty text in `input`, and no offset.
-        """
+        """The inputs that carry tensors; absent ones have an empty text and no offset."""
         edges = [edge for edge in self.edges if edge is None or edge.output != CONTROL]
         names = self._input_names()
         constant = self._numbers("is_input_const")
