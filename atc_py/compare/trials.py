@@ -92,14 +92,10 @@ class Trials:
         with open_model(om) as package:
             judged = done = None
             if self._judged is not None:
-                pair = self._pair(package)
-                judged = pair.compared(self._judged, outputs_only=True)
-            if judged is None or not outputs_only:
-                pair = self._pair(package)
-                done = pair.compared(self._samples, outputs_only=outputs_only)
-            found = done or judged
-            assert found is not None  # noqa: S101  (one of the two was made)
-            return Trial(frozenset(lines), package.description, found, judged or found)
+                judged = done = self._pair(package).compared(self._judged, outputs_only=True)
+            if done is None or not outputs_only:
+                done = self._pair(package).compared(self._samples, outputs_only=outputs_only)
+            return Trial(frozenset(lines), package.description, done, judged or done)
 
     def _pair(self, package: LoadedModel) -> Pair:
         pair = Pair(self._reference, package, device=self._device)

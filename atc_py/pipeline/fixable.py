@@ -225,7 +225,7 @@ class _Remedies(msgspec.Struct, frozen=True):
         findings = (each for each in found.after.check.findings if each.certainty)
         left = frozenset((each.place.node, each.rule) for each in findings)
         by_name = first is None
-        rules = _rules_by(
+        rules: dict[_Node, tuple[str, ...]] = _rules_by(
             lambda each: (each.node.index, each.node.name if by_name else ""), found.applied
         )
         return cls(left, rules, first)
