@@ -37,8 +37,7 @@ from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.compare.sample_source import DrawnSamples, SampleInputs, given_source
 from atc_py.compare.suggest import search
 from atc_py.compare.targets import reaches
-from atc_py.compare.trials import Trial, Trials
-from atc_py.compare.trials_ahead import TrialsAhead
+from atc_py.compare.trials import Trial, Trials, TrialsAhead
 from atc_py.diag import Sink
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import AIPP
