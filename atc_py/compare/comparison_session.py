@@ -37,8 +37,7 @@ from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.compare.sample_source import DrawnSamples, SampleInputs, given_source
 from atc_py.compare.suggest import search
 from atc_py.compare.targets import reaches
-from atc_py.compare.trials import Trial, Trials
-from atc_py.compare.trials_ahead import TrialsAhead
+from atc_py.compare.trials import Trial, Trials, TrialsAhead
 from atc_py.diag import Sink
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import AIPP
@@ -182,10 +181,7 @@ class ComparisonSession:
         yield from ((feeds, run) for _, feeds, run in self._runs_at(evenly(self.count, most)))
 
     def judged(self, judging: int | None = None) -> TrialSamples:
-        """At most `judging` samples, None for all, with the original's outputs.
-
-        The original runs where it did not yet.
-        """
+        """At most `judging` samples with the original's outputs, which may run; None for all."""
         folder = Path(mkdtemp(dir=self._folder))
         positions = self._judging(judging)
         for at, _, run in self._runs_at([at for at in positions if at not in self._outputs]):

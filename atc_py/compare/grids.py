@@ -23,10 +23,7 @@ UNSIGNED_SHIFT = 128
 def grids_of(
     model: OmModel, values: Mapping[int, str], reference: ReferenceModel
 ) -> dict[int, QuantizedGrid]:
-    """Find the tensors that hold quantized values; by position.
-
-    `values` are names of the original's values that tensors stand for, by position.
-    """
+    """Find the tensors that hold quantized values, by position; `values` are what they mean."""
     grids: dict[int, QuantizedGrid] = {}
     computed = {port.tensor for port in model.inputs}
     for node in model.nodes:

@@ -52,10 +52,7 @@ class _Use:
 
 
 def input_roles(model: ReferenceModel, ports: Sequence[Port] = ()) -> dict[str, Role]:
-    """The role of each input that has one.
-
-    From the dims of `ports` those of computed tables follow.
-    """
+    """The role of each input that has one; dims of `ports` tell those of computed tables."""
     roles = _Roles(model, ports)
     known = {name: roles.role_of(name) for name in model.inputs}
     return {name: role for name, role in known.items() if role != Role()}

@@ -69,10 +69,7 @@ def _refuse_other_ports(model: ReferenceModel, reference: ReferenceModel) -> Non
 
 
 def runnable_file(file: OnnxFile, folder: Path, quant_bias: QuantBias | None = None) -> OnnxFile:
-    """A file that an ONNX runtime runs: one in the deploy form is written as QDQ.
-
-    `folder` is for the other form.
-    """
+    """A file that an ONNX runtime runs; one in the deploy form is written as QDQ to `folder`."""
     if not is_deploy_form(node.op_type for node in file.nodes):
         return file
     rewritten = folder / f"{file.path.stem}.{_FORM}.onnx"

@@ -25,13 +25,7 @@ HELD_BYTES = 256 << 20
 
 
 class Recording:
-    """All values of one run of the original.
-
-    Attributes:
-        seconds: time of the run that was recorded.
-        peak: bytes of values in memory.
-        total: bytes of all values.
-    """
+    """All values of one run of the original."""
 
     def __init__(
         self,
@@ -100,10 +94,7 @@ class StoredSamples:
 
 
 class TrialSamples:
-    """Samples with the original's outputs, which are written to files.
-
-    Each pass over them reads the samples again.
-    """
+    """Samples with the original's outputs, in files; each pass reads the samples again."""
 
     def __init__(
         self,
@@ -140,13 +131,7 @@ class TrialSamples:
 
 
 class OutputRun:
-    """Recorded outputs as a run of the original; another value is computed again.
-
-    Attributes:
-        seconds: time of the run that was recorded, or of the other.
-        peak: bytes of values in memory.
-        total: bytes of all values.
-    """
+    """Recorded outputs as a run of the original; another value is computed again."""
 
     def __init__(self, recorded: RecordedOutputs, reference: ReferenceModel, feeds: Feeds) -> None:
         """Read `recorded`; `feeds` are what the original was fed."""

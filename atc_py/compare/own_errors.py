@@ -82,10 +82,7 @@ def find_suspects(
     reference: ReferenceModel,
     looked_at: Collection[str],
 ) -> list[Suspect]:
-    """Find the layers that a float64 run must judge, each value once.
-
-    `looked_at` are values that were judged before.
-    """
+    """Find the layers that a float64 run must judge, each value once, but for those `looked_at`."""
     suspects: dict[str, Suspect] = {}
     if not reference.can_be_amended:
         return []

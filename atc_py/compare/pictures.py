@@ -23,10 +23,7 @@ class ComparedPictures:
     """Inputs of the compiled model that take pictures, and the original's inputs for them."""
 
     def __init__(self, description: OmModel, layout: str) -> None:
-        """Find the inputs.
-
-        `layout` is that of the original's inputs, NCHW or NHWC.
-        """
+        """Find the inputs; `layout` is that of the original's, NCHW or NHWC."""
         self._description = description
         self._inputs = picture_inputs(description)
         self._layout = layout

@@ -309,13 +309,7 @@ class ReferenceModel:
 
 
 class ReferenceRun:
-    """One run of the original; results are computed on demand.
-
-    Attributes:
-        seconds: time in the pieces so far.
-        peak: most bytes of inputs and results that were held at once.
-        total: bytes of all inputs, and of all results so far.
-    """
+    """One run of the original; results are computed on demand."""
 
     def __init__(self, model: ReferenceModel, feeds: Mapping[str, NDArray[Any]]) -> None:
         self._model = model

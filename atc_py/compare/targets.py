@@ -144,14 +144,10 @@ def missed_by_all(done: LayerComparison) -> list[Diagnostic]:
 def _hint(done: LayerComparison) -> Text:
     if done.suggestion is not None and done.suggestion.reached:
         return Text("keep the nodes of the suggestion in float32")
-    hint = (
-        Text("try --suggest FILE")
-        if done.suggestion is None
-        else Text("try another --precision-mode")
-    )
+    hint = Text("try another --precision-mode")
+    if done.suggestion is None:
+        hint = Text("try --suggest FILE")
     first = done.first_failing
-    return (
-        hint
-        if first is None
-        else Text("the first failing layer is {source}; {hint}", source=first.source, hint=hint)
-    )
+    if first is None:
+        return hint
+    return Text("the first failing layer is {source}; {hint}", source=first.source, hint=hint)

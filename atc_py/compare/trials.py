@@ -1,4 +1,10 @@
-"""Trial compilations: the model with some nodes kept in float32, against the recorded original."""
+"""Trial compilations: the model with some nodes kept in float32, against the recorded original.
+
+A search asks for one trial after the other, and what it asks for next depends on the answer. It
+says which trials it will ask for if none of the next ones succeeds; these are made ahead, in
+processes of an executor, and those that it then does not ask for are dropped. So it finds the same
+whatever ran them.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +12,141 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atc_py.compare.compilation import Compilation, Lines
 from atc_py.compare.observed import DEVICES
-from atc_py.compare.output_recording import TrialSamples
+from atc_py.compare.original import open_original
+from atc_py.compare.output_recording import StoredSamples, TrialSamples
 from atc_py.compare.paired_run import Feeds, Original, Pair
 from atc_py.compare.reference import ReferenceModel
-from atc_py.compare.trials_ahead import TrialsAhead
+from atc_py.cost.network import network_time
 from atc_py.device.backend import LoadedModel
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.package.reader import open_model
 from atc_py.package.schema import OmModel
 from atc_py.results.layer_comparison import LayerComparison
+from atc_py.system.temp_folders import work_folder
+
+if TYPE_CHECKING:
+    from atc_py.system.jobs.task_executor import TaskExecutor
+
+
+@dataclass(frozen=True)
+class TrialTask:
+    """A model to compile and to compare."""
+
+    compilation: Compilation
+    lines: Lines  # of the option files
+    samples: StoredSamples
+    device: str
+    # seconds; a model that takes as long, by the estimate, does not run. None for all
+    faster_than: float | None
+
+
+@dataclass(frozen=True)
+class TrialAnswer:
+    """The answer to a trial."""
+
+    model: OmModel | None  # the compiled model; None where it does not compile
+    seconds: float  # its estimated time
+    done: LayerComparison | None  # the comparison of its outputs; None where it did not run
+    diagnostics: tuple[Diagnostic, ...] = ()  # why it does not compile
+
+
+class _Search:
+    """Parts that the trials of one search share in a process, the last one that it took part in."""
+
+    def __init__(self, task: TrialTask) -> None:
+        self.compilation, self.samples = task.compilation, task.samples
+        self._reference: ReferenceModel | None = None
+
+    def has(self, task: TrialTask) -> bool:
+        """True if a trial belongs to the search; the files of its samples are no other's."""
+        return self.samples == task.samples and self.compilation == task.compilation
+
+    def reference(self, folder: Path) -> ReferenceModel:
+        """The original; one that has another form is opened for each trial, in its folder."""
+        if self._reference is not None:
+            return self._reference
+        own = self.compilation
+        opened = open_original(own.model, folder, own.options.precision.quant_bias, own.reference)
+        opened.bound = own.bound
+        if not opened.form:
+            self._reference = opened
+        return opened
+
+
+_searches: list[_Search] = []
+
+
+def _pair(
+    compilation: Compilation, reference: ReferenceModel, package: LoadedModel, device: str
+) -> Pair:
+    pair = Pair(reference, package, device=device)
+    pair.kept = compilation.results
+    return pair
+
+
+def run_trial(task: TrialTask) -> TrialAnswer:
+    """Compile, time and compare; the samples are read from files."""
+    if not (_searches and _searches[0].has(task)):
+        _searches[:] = [_Search(task)]
+    search = _searches[0]
+    own = search.compilation
+    with work_folder() as folder:
+        om = folder / "trial.om"
+        try:
+            own.write_with(om, task.lines, folder)
+        except AtcError as error:
+            return TrialAnswer(None, 0.0, None, error.diagnostics)
+        with open_model(om) as package:
+            seconds = network_time(package.description).expected
+            if task.faster_than is not None and seconds >= task.faster_than:
+                return TrialAnswer(package.description, seconds, None)
+            reference = search.reference(folder)
+            pair = _pair(own, reference, package, task.device)
+            done = pair.compared(task.samples.opened(reference), outputs_only=True)
+        return TrialAnswer(package.description, seconds, done)
+
+
+class TrialsAhead:
+    """Answers that were made ahead, by the lines of their option files."""
+
+    def __init__(
+        self,
+        executor: TaskExecutor,
+        compilation: Compilation,
+        samples: StoredSamples,
+        device: str = DEVICES[0],
+    ) -> None:
+        self._executor, self._compilation = executor, compilation
+        self._samples, self._device = samples, device
+        self._answers: dict[Lines, TrialAnswer] = {}
+
+    @property
+    def jobs(self) -> int:
+        return self._executor.jobs
+
+    def make(self, wanted: Iterable[Lines], faster_than: float | None = None) -> None:
+        """Make trials that are not there yet, as many as run at once.
+
+        A trial that fails is left to the search, which meets the failure itself.
+        """
+        fresh = [lines for lines in dict.fromkeys(wanted) if lines not in self._answers]
+        if len(fresh) < 2:  # noqa: PLR2004  (one alone gains nothing)
+            return
+        tasks = [
+            TrialTask(self._compilation, lines, self._samples, self._device, faster_than)
+            for lines in fresh[: self.jobs]
+        ]
+        for outcome in self._executor.map_unordered(run_trial, tasks):
+            if outcome.value is not None:
+                self._answers[outcome.task.lines] = outcome.value
+
+    def take(self, lines: Lines) -> TrialAnswer | None:
+        """An answer that was made ahead, once; None where there is none."""
+        return self._answers.pop(lines, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +219,10 @@ class Trials:
             return Trial(frozenset(lines), ready.model, ready.done, ready.done)
         self._compilation.write_with(om, self._options(lines), self._folder)
         with open_model(om) as package:
+            sides = self._compilation, self._reference, package, self._device
             judged = done = None
             if self._judged is not None:
-                pair = self._pair(package)
-                judged = pair.compared(self._judged, outputs_only=True)
-            if judged is None or not outputs_only:
-                pair = self._pair(package)
-                done = pair.compared(self._samples, outputs_only=outputs_only)
-            found = done or judged
-            assert found is not None  # noqa: S101  (one of the two was made)
-            return Trial(frozenset(lines), package.description, found, judged or found)
-
-    def _pair(self, package: LoadedModel) -> Pair:
-        pair = Pair(self._reference, package, device=self._device)
-        pair.kept = self._compilation.results
-        return pair
+                judged = done = _pair(*sides).compared(self._judged, outputs_only=True)
+            if done is None or not outputs_only:
+                done = _pair(*sides).compared(self._samples, outputs_only=outputs_only)
+            return Trial(frozenset(lines), package.description, done, judged or done)

@@ -83,7 +83,9 @@ def _tensor(value: Value, member: str | None) -> OmTensor:
         shape=list(type_.dims),
         format=type_.format.value,
         member=member,
-        storage=storage and OmStorage(storage.format.value, storage.groups, storage.c0),
+        storage=None
+        if storage is None
+        else OmStorage(storage.format.value, storage.groups, storage.c0),
         stands_for=value.stands_for,
     )
 

@@ -120,9 +120,6 @@ class _Weights:
     """The constants of an archive: a member for each content, written when it first comes.
 
     Constants with the same source, cast alike, are known to be equal without a look at their data.
-
-    Attributes:
-        nbytes: bytes of the elements written.
     """
 
     def __init__(self, archive: ArchiveWriter) -> None:

@@ -24,7 +24,7 @@ from atc_py.options.compile_options import ANY_LIST, CheckOptions
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.passes.precision.control_files import find_controls
 from atc_py.passes.precision.controls import ModelNames, check_soc
-from atc_py.pipeline.fixable import with_fixes
+from atc_py.pipeline.fixable import Fixable
 from atc_py.pipeline.judging import Judge, Judgment, judge_of, with_model_rules
 from atc_py.pipeline.proposal.advice import advice_of, advise, with_shapes
 from atc_py.pipeline.proposal.misfit import find_misfit
@@ -239,9 +239,9 @@ def checked_file(
     found = judged(file, shapes, options, runs=True)
     judge, view = found.judge, found.survey.source
     check = with_other_lists(found.check, found.survey, judge.conditions, options, found.trial)
-    fixable = with_fixes(check, file, judge, shapes, found.known, found.uncompiled)
+    fixable = Fixable(file, judge, shapes, found.known, found.uncompiled)
     file_graph = file_graph_of(file, view) if with_graphs else None
-    return FileCheck(fixable, names, found.unknown, file_graph)
+    return FileCheck(fixable.with_fixes(check), names, found.unknown, file_graph)
 
 
 class LoneCheck(msgspec.Struct, frozen=True):

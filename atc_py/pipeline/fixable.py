@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -22,76 +22,112 @@ from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 _Node = tuple[int | None, str]
+_Key = TypeVar("_Key")
 if TYPE_CHECKING:
     from atc_py.fix.engine import Trial
-    from atc_py.fix.fixed import Fixed, Unfit
+    from atc_py.fix.fixed import Applied, Fixed, Unfit
 
 
-def with_fixes(
-    check: ModelCheck,
-    file: OnnxFile,
-    judge: Judge,
-    shapes: Mapping[str, Shape],
-    known: Judgment | None = None,
-    trial: Trial | None = None,
-) -> ModelCheck:
-    """A check whose errors and deviations of CANN name the rules that remove them.
+class Fixable(msgspec.Struct, frozen=True):
+    """A model whose errors and deviations of CANN rules may remove."""
 
-    A model without a finding that a rule knows, or with faults of its own, is returned as it is.
-    """
-    if check.faults:
-        return check
-    check = _with_deviations(check, file, judge, shapes, known)
-    errors = [each for each in check.findings if each.standing is Standing.ERROR]
-    # Rules take time to import, which checks of sound models need not spend.
-    if not errors or _operators_with_rules().isdisjoint(
-        each.place.op_type or "" for each in errors
-    ):
-        return check
-    return _with_rules(check, file, judge, shapes, known, trial)
+    file: OnnxFile
+    judge: Judge
+    shapes: Mapping[str, Shape]  # that the user gave
+    known: Judgment | None  # of the file with these; None where it does not have them
+    trial: Trial  # finds what the list takes and would not compile
 
+    def with_fixes(self, check: ModelCheck) -> ModelCheck:
+        """The check, with the rules that remove its errors and deviations of CANN.
 
-def _with_rules(
-    check: ModelCheck,
-    file: OnnxFile,
-    judge: Judge,
-    shapes: Mapping[str, Shape],
-    known: Judgment | None,
-    trial: Trial | None,
-) -> ModelCheck:
-    """A check whose errors name the rules and options that remove most of them."""
-    from atc_py.fix.engine import Fixer
-    from atc_py.fix.measured import fix_measured
+        One without a finding that a rule knows, or with faults of its own, is returned as it is.
+        """
+        if check.faults:
+            return check
+        check = self._with_deviations(check)
+        errors = [each for each in check.findings if each.standing is Standing.ERROR]
+        # Rules take time to import, which checks of sound models need not spend.
+        if not errors or _operators_with_rules().isdisjoint(
+            each.place.op_type or "" for each in errors
+        ):
+            return check
+        return self._with_rules(check)
 
-    def fix_with(rules: FixRules, dims: Mapping[str, Shape]) -> Fixed:
-        start = None if rules.bind or dims is not shapes else _start(known)
-        args = file, judge.conditions, judge.specs, rules, start, trial
-        return fix_measured(lambda: Fixer(*args), dims, rules, tidy=False)
+    def _with_rules(self, check: ModelCheck) -> ModelCheck:
+        """A check whose errors name the rules and options that remove most of them."""
+        from atc_py.fix.engine import Fixer
+        from atc_py.fix.measured import fix_measured
 
-    rules = FixRules(for_precision=False)
-    plain = found = fix_with(rules, shapes)
-    best, values = _Outcome.of(found), {} if known is None else deciding_values(known.survey)
-    if values and best.left:
-        bound = replace(rules, bind={name: several[0] for name, several in values.items()})
-        with suppress(AtcError):
-            other = fix_with(bound, shapes)
-            outcome = _Outcome.of(other, bound.bind)
+        file, judge, shapes, known = self.file, self.judge, self.shapes, self.known
+
+        def fix_with(rules: FixRules, dims: Mapping[str, Shape]) -> Fixed:
+            start = None if rules.bind or dims is not shapes else self._start()
+            args = file, judge.conditions, judge.specs, rules, start, self.trial
+            return fix_measured(lambda: Fixer(*args), dims, rules, tidy=False)
+
+        rules = FixRules(for_precision=False)
+        plain = found = fix_with(rules, shapes)
+        best, values = _Outcome.of(found), {} if known is None else deciding_values(known.survey)
+        if values and best.left:
+            bound = replace(rules, bind={name: several[0] for name, several in values.items()})
+            with suppress(AtcError):
+                other = fix_with(bound, shapes)
+                outcome = _Outcome.of(other, bound.bind)
+                if len(outcome.left) < len(best.left):
+                    best, found, rules = outcome, other, bound
+        unbounded = _inputs_without_bounds(file, found) if best.left else ()
+        if unbounded:
+            ranged = replace(rules, ranges=dict.fromkeys(unbounded, (0, 1)))
+            outcome = best.again(fix_with(ranged, shapes), range_options(unbounded))
             if len(outcome.left) < len(best.left):
-                best, found, rules = outcome, other, bound
-    unbounded = _inputs_without_bounds(file, found) if best.left else ()
-    if unbounded:
-        ranged = replace(rules, ranges=dict.fromkeys(unbounded, (0, 1)))
-        outcome = best.again(fix_with(ranged, shapes), range_options(unbounded))
-        if len(outcome.left) < len(best.left):
-            best, rules = outcome, ranged
-    advice = _with_advice(check, best, rules, shapes, values)
-    if best.left and check.hint_fits and check.shape_hint:
-        with suppress(AtcError):
-            proposed = parse_input_shapes(check.shape_hint)
-            outcome = best.again(fix_with(rules, proposed), ("--input-shape",))
-            other_advice = _with_advice(check, outcome, rules, proposed, values)
-            advice = max(advice, other_advice, key=lambda each: each.fix.removed if each.fix else 0)
-    return _with_near_rules(advice, plain)
+                best, rules = outcome, ranged
+        advice = _with_advice(check, best, rules, shapes, values)
+        if best.left and check.hint_fits and check.shape_hint:
+            with suppress(AtcError):
+                proposed = parse_input_shapes(check.shape_hint)
+                outcome = best.again(fix_with(rules, proposed), ("--input-shape",))
+                other_advice = _with_advice(check, outcome, rules, proposed, values)
+                advice = max(
+                    advice, other_advice, key=lambda each: each.fix.removed if each.fix else 0
+                )
+        return _with_near_rules(advice, plain)
+
+    def _with_deviations(self, check: ModelCheck) -> ModelCheck:
+        deviations = [_deviation_of(each) if each.certainty else "" for each in check.findings]
+        if not any(deviations):
+            return check
+        from atc_py.fix.rule import load_rules
+
+        removed = {name for rule in load_rules().values() for name in rule.deviations}
+        if removed.isdisjoint(deviations):
+            return check
+        remedies = self._remedies()
+        if remedies is None:
+            return check
+        findings = []
+        for each, deviation in zip(check.findings, deviations, strict=True):
+            by = remedies.remedy(each) if deviation else None
+            findings.append(each if by is None else replace(each, fixed_by=by))
+        return replace(check, findings=tuple(findings))
+
+    def _remedies(self) -> _Remedies | None:
+        """The rules that remove deviations of a file; None where they undo each other."""
+        from atc_py.fix.by_kind import fix_one_of_each_kind
+        from atc_py.fix.engine import Fixer
+
+        rules = FixRules(for_precision=False, for_cann=True)
+        file, judge, known = self.file, self.judge, self.known
+        if known is not None:
+            folded = known.survey, known.checked
+            kinds = fix_one_of_each_kind(file, judge.conditions, judge.specs, rules, folded)
+            if kinds is not None:
+                return _Remedies.of(kinds.found, kinds.first)
+        fixer = Fixer(file, judge.conditions, judge.specs, rules, self._start())
+        found = fixer.fix(self.shapes, tidy=False)
+        return _Remedies.of(found) if found.settled else None
+
+    def _start(self) -> Start | None:
+        return None if self.known is None else Start.of(self.known.survey, self.known.checked)
 
 
 def _operators_with_rules() -> set[str]:
@@ -164,51 +200,14 @@ def _with_advice(
     return replace(check, findings=findings, fix=advice)
 
 
-def _start(known: Judgment | None) -> Start | None:
-    return None if known is None else Start.of(known.survey, known.checked)
-
-
-def _with_deviations(
-    check: ModelCheck,
-    file: OnnxFile,
-    judge: Judge,
-    shapes: Mapping[str, Shape],
-    known: Judgment | None,
-) -> ModelCheck:
-    deviations = [_deviation_of(each) if each.certainty else "" for each in check.findings]
-    if not any(deviations):
-        return check
-    from atc_py.fix.rule import load_rules
-
-    removed = {name for rule in load_rules().values() for name in rule.deviations}
-    if removed.isdisjoint(deviations):
-        return check
-    remedies = _remedies(file, judge, shapes, known)
-    if remedies is None:
-        return check
-    findings = []
-    for each, deviation in zip(check.findings, deviations, strict=True):
-        by = remedies.remedy(each) if deviation else None
-        findings.append(each if by is None else replace(each, fixed_by=by))
-    return replace(check, findings=tuple(findings))
-
-
-def _remedies(
-    file: OnnxFile, judge: Judge, shapes: Mapping[str, Shape], known: Judgment | None
-) -> _Remedies | None:
-    """The rules that remove deviations of a file; None where they undo each other."""
-    from atc_py.fix.by_kind import fix_one_of_each_kind
-    from atc_py.fix.engine import Fixer
-
-    rules = FixRules(for_precision=False, for_cann=True)
-    if known is not None:
-        folded = known.survey, known.checked
-        kinds = fix_one_of_each_kind(file, judge.conditions, judge.specs, rules, folded)
-        if kinds is not None:
-            return _Remedies.of(kinds.found, kinds.first)
-    fixer = Fixer(file, judge.conditions, judge.specs, rules, _start(known))
-    found = fixer.fix(shapes, tidy=False)
-    return _Remedies.of(found) if found.settled else None
+def _rules_by(
+    key: Callable[[Applied], _Key], applied: Iterable[Applied]
+) -> dict[_Key, tuple[str, ...]]:
+    """The names of rules that were applied, each once, by a key of the application."""
+    rules: dict[_Key, dict[str, None]] = defaultdict(dict)
+    for each in applied:
+        rules[key(each)][each.rule.name] = None
+    return {place: tuple(names) for place, names in rules.items()}
 
 
 class _Remedies(msgspec.Struct, frozen=True):
@@ -225,11 +224,11 @@ class _Remedies(msgspec.Struct, frozen=True):
         """Findings that fixing a model, or one node of each kind, has removed."""
         findings = (each for each in found.after.check.findings if each.certainty)
         left = frozenset((each.place.node, each.rule) for each in findings)
-        rules: dict[_Node, dict[str, None]] = defaultdict(dict)
-        for applied in found.applied:
-            name = "" if first is not None else applied.node.name
-            rules[applied.node.index, name][applied.rule.name] = None
-        return cls(left, {node: tuple(names) for node, names in rules.items()}, first)
+        by_name = first is None
+        rules: dict[_Node, tuple[str, ...]] = _rules_by(
+            lambda each: (each.node.index, each.node.name if by_name else ""), found.applied
+        )
+        return cls(left, rules, first)
 
     def remedy(self, finding: Finding) -> tuple[str, ...] | None:
         """The rules that remove a deviation; None where it stays."""
@@ -259,17 +258,13 @@ class _Outcome(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, found: Fixed, bind: Mapping[str, float] | None = None) -> _Outcome:
         """The outcome of fixing; where rules undo each other, nothing is fixed."""
-        rules: dict[_Node, dict[str, None]] = defaultdict(dict)
-        holders: dict[int | None, dict[str, None]] = defaultdict(dict)
-        for applied in found.applied if found.settled else ():
-            rules[applied.node.index, applied.node.name][applied.rule.name] = None
-            holders[applied.node.index][applied.rule.name] = None
+        applied = found.applied if found.settled else ()
         errors = (each for each in found.after.check.findings if each.standing is Standing.ERROR)
         left = frozenset((each.place.node, each.place.node_name or "") for each in errors)
         return cls(
             left,
-            {node: tuple(names) for node, names in rules.items()},
-            {index: tuple(names) for index, names in holders.items()},
+            _rules_by(lambda each: (each.node.index, each.node.name), applied),
+            _rules_by(lambda each: each.node.index, applied),
             (bind or {}) if found.settled else {},
         )
 

@@ -89,11 +89,9 @@ def with_model_rules(check: ModelCheck, file: OnnxFile, view: SourceModel, cann:
 
     Models that break ONNX's rules are returned as they are.
     """
-    return (
-        check
-        if check.faults
-        else amended(check, view, model_findings(broken_rules(file), str(file.path), cann))
-    )
+    if check.faults:
+        return check
+    return amended(check, view, model_findings(broken_rules(file), str(file.path), cann))
 
 
 def judge_of(options: CheckOptions | CompileOptions, soc: Soc) -> Judge:

@@ -5,6 +5,7 @@ padded with zeros and with other numbers. Where an output differs, padding is re
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, combinations
 from typing import Any
@@ -77,6 +78,14 @@ def piece_of(file: OnnxFile) -> Piece:
     return Piece(file.nodes, file.contents.weights, file.outputs, settings)
 
 
+def results_of(piece: Piece, feeds: Mapping[str, Array]) -> dict[str, Array] | None:
+    """The results on the first engine that runs it; None where none does."""
+    for engine in ENGINES:
+        with suppress(NotRunError):
+            return dict(piece.run(feeds, engine))
+    return None
+
+
 @dataclass
 class _Trial:
     """Runs of one model."""
@@ -125,28 +134,18 @@ class _Trial:
             missing = {name: large[name] - small[name] for name in small}
             feeds = self._feeds(small, at)
             zeros = padded(feeds, padding, missing)
-            floats = [
-                each.name
-                for each in self.file.inputs
-                if zeros[each.name].dtype.kind == "f"
-                and not is_mask(each)
-                and zeros[each.name].size != feeds[each.name].size
-            ]
-            others = {
-                name: _filled(
-                    zeros[name], feeds[name], cuts(padding, padding.inputs[name], missing)
-                )
-                for name in floats
-            }
             if not self._same(padding, large, zeros, missing, expected[at]):
                 return ("",)
-            leaks = tuple(
-                name
-                for name, array in others.items()
-                if not self._same(padding, large, {**zeros, name: array}, missing, expected[at])
-            )
+            leaks: list[str] = []
+            for name in (each.name for each in self.file.inputs if not is_mask(each)):
+                zero, data = zeros[name], feeds[name]
+                if zero.dtype.kind == "f" and zero.size != data.size:
+                    place = cuts(padding, padding.inputs[name], missing)
+                    others = {**zeros, name: _filled(zero, data, place)}
+                    if not self._same(padding, large, others, missing, expected[at]):
+                        leaks.append(name)
             if leaks:
-                return leaks
+                return tuple(leaks)
         return ()
 
     def _same(
@@ -207,16 +206,11 @@ class _Trial:
         """The outputs of the original."""
         if self._started is None or self._started[0] != sizes:
             self._started = sizes, piece_of(self.file)
-        failed = NotRunError()
-        for engine in ENGINES:
-            try:
-                results = dict(self._started[1].run(feeds, engine))
-            except NotRunError as error:
-                failed = error
-                continue
-            self.shapes.append((sizes, {name: array.shape for name, array in results.items()}))
-            return results
-        raise failed
+        results = results_of(self._started[1], feeds)
+        if results is None:
+            raise NotRunError
+        self.shapes.append((sizes, {name: array.shape for name, array in results.items()}))
+        return results
 
     def _outputs(self, names: Sequence[str]) -> dict[str, tuple[DimSum, ...]] | None:
         """The dims of outputs as sums of named dims, None where they are none."""

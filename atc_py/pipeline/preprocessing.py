@@ -1,6 +1,6 @@
 """AIPP in a graph: inputs become pictures of bytes, which a node turns into what the network takes."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
@@ -54,7 +54,11 @@ def read_preprocessing(path: Path, options: CompileOptions) -> PictureConfigs:
 def add_preprocessing(
     graph: Graph, pictures: PictureConfigs, soc: Soc, fp16_inputs: Collection[str] = ()
 ) -> tuple[Diagnostic, ...]:
-    """Check configurations by the graph's inputs, insert their nodes, and return what is doubtful."""
+    """Check configurations by the graph's inputs, insert their nodes, and return what is doubtful.
+
+    Inputs keep their names, and hold pictures then. Those with the settings of a run come after all
+    others.
+    """
     names = [value.name for value in graph.inputs]
     found: dict[str, AippSettings] = {}
     doubts = file_doubts(pictures.file)
@@ -74,7 +78,17 @@ def add_preprocessing(
         )
         found[value.name] = checked(config, network)
         doubts += config_doubts(config, is_uint8=as_bytes)
-    insert_preprocessing(graph, found, pictures.layout)
+    nodes = [
+        _insert(graph, value, found[value.name], pictures.layout)
+        for value in graph.inputs
+        if value.name in found
+    ]
+    dynamic = (node for node in nodes if node.attributes["aipp_mode"] == "dynamic")
+    for number, node in enumerate(dynamic):
+        name = f"{PARAMETERS}_{node.name}" if number else PARAMETERS
+        size = HEADER_BYTES + BATCH_BYTES * node.output.type.shape[0]
+        node.append_input(graph.add_input(name, TensorType(DType.UINT8, (size,))))
+    graph.sort()
     return tuple(doubts)
 
 
@@ -100,26 +114,6 @@ def _check_type(config: AippConfig, value: Value) -> None:
             ),
             "related_input_rank",
         )
-
-
-def insert_preprocessing(
-    graph: Graph, settings: Mapping[str, AippSettings], layout: str = Format.NCHW.value
-) -> None:
-    """Put an Aipp node after each input that `settings` names; the input holds pictures then.
-
-    Inputs keep their names. Those with the settings of a run come after all others.
-    """
-    nodes = [
-        _insert(graph, value, settings[value.name], layout)
-        for value in graph.inputs
-        if value.name in settings
-    ]
-    dynamic = (node for node in nodes if node.attributes["aipp_mode"] == "dynamic")
-    for number, node in enumerate(dynamic):
-        name = f"{PARAMETERS}_{node.name}" if number else PARAMETERS
-        size = HEADER_BYTES + BATCH_BYTES * node.output.type.shape[0]
-        node.append_input(graph.add_input(name, TensorType(DType.UINT8, (size,))))
-    graph.sort()
 
 
 def _insert(graph: Graph, value: Value, settings: AippSettings, layout: str) -> Node:

@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import atc_py
-from atc_py.compare import trials_ahead
+from atc_py.compare import trials
 from atc_py.compare.candidates import _added_error, find_candidates
 from atc_py.compare.suggest import _Search
 from atc_py.diag import NO_KERNEL, AtcError, Place
@@ -351,8 +351,8 @@ def test_trials_of_a_search_share_an_original_of_its_own_form(
         originals.append(SimpleNamespace(form=form))
         return originals[-1]
 
-    monkeypatch.setattr(trials_ahead, "open_original", open_original)
+    monkeypatch.setattr(trials, "open_original", open_original)
     own: Any = MagicMock()
-    search = trials_ahead._Search(own)
+    search = trials._Search(own)
     assert (search.reference(tmp_path) is search.reference(tmp_path)) is not form
     assert len(originals) == opened

@@ -10,7 +10,7 @@ from onnx import helper
 
 import atc_py
 from atc_py.check.findings import Standing
-from atc_py.compare.network_semantics import network_semantics
+from atc_py.compare.model import network_semantics
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVIATES_ON_CANN, NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
 from atc_py.options.compile_options import CompileOptions

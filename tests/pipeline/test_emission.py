@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 import atc_py
 from atc_py.compare.compilation import Compilation
 from atc_py.compare.output_recording import StoredSamples
-from atc_py.compare.trials_ahead import TrialTask, run_trial
+from atc_py.compare.trials import TrialTask, run_trial
 from atc_py.kernels.kernels import emit_kernels
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.compile_options import CompileOptions, PrecisionOptions

@@ -9,7 +9,7 @@ from onnx import helper
 
 from atc_py import api
 from atc_py.diag import AtcError
-from atc_py.pipeline.proposal import run_trial
+from atc_py.pipeline import padding_trial
 from atc_py.tensor.shapes import closed_shape
 from tests.onnx_graph import onnx_files
 
@@ -123,7 +123,7 @@ def words_beside() -> onnx.ModelProto:
 def test_what_is_long_large_or_no_number_is_proposed_without_a_run(
     model: onnx.ModelProto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_trial, "ENGINES", {})  # a run would stop
+    monkeypatch.setattr(padding_trial, "ENGINES", {})  # a run would stop
     (check,) = api.check_models(onnx_files.save(model, tmp_path)).models
     assert check.shape_hint.startswith("x:1,")
     assert check.hint_runs

@@ -55,10 +55,7 @@ class BoardMeasures:
         self.layers, self.outputs = {}, {}
 
     def add(self, name: str, simulated: Array | None, wanted: Array | None) -> None:
-        """Measure the board's results that stand for a value.
-
-        `simulated` and `wanted` are None where a side has no value.
-        """
+        """Measure the board's results that stand for a value; None where a side has no value."""
         for at in self._by_value.get(name, ()):
             self.layers[at] = self._layer(at, simulated, wanted)
         if name in self._outputs:

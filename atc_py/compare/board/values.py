@@ -58,10 +58,7 @@ class BoardValues:
         inputs: Collection[str],
         model: HuaweiModel | None,
     ) -> None:
-        """Match dumps.
-
-        `dumps` are of one execution; `model` is None without its JSON.
-        """
+        """Match the dumps of one execution; `model` is None without its JSON."""
         self._inputs = frozenset(inputs)
         self._nodes = {node.name: node for node in reversed(nodes) if node.name}
         self._by_escaped = {escaped_name(name): name for name in reversed(list(self._nodes))}

@@ -145,10 +145,7 @@ def decode_index(text: str, place: Place) -> Index:
 def check_fit(
     kernels: Iterable[KernelEntry], nodes: Mapping[str, tuple[int, int]], place: Place
 ) -> None:
-    """Check kernels against the nodes that they are to be launched on.
-
-    `nodes` has how many inputs and outputs each node of the model has, by name.
-    """
+    """Check kernels against the nodes of the model: their numbers of inputs and outputs by name."""
     for kernel in kernels:
         if kernel["complete"] and kernel["numbers"] is None:
             raise unusable(

@@ -37,11 +37,9 @@ class JobOutcome:
 
 
 def run_jobs(program: Path, jobs: Sequence[Job], folder: Path) -> list[JobOutcome]:
-    """Run jobs one after the other in one process.
+    """Run jobs one after the other in one process; `folder`, which exists, is for operands.
 
     A job that stops the process is one with a fault; the jobs after it run in another process.
-
-    `folder` is for operands; it must exist.
     """
     outcomes: list[JobOutcome] = []
     while len(outcomes) < len(jobs):

@@ -27,12 +27,9 @@ _HIDDEN = (
 """Kinds of attributes that are too large to show."""
 
 
-def graph_changes(fixed: Fixed, written: OnnxGraph) -> tuple[NodeChange, ...]:
-    """The changes in the order of the file's nodes; `fixed` is stated at its final opset."""
-    return tuple(_Diff(fixed, written).changes())
+class GraphDiff:
+    """The changes of a model that is stated at its final opset, as it was written."""
 
-
-class _Diff:
     def __init__(self, fixed: Fixed, written: OnnxGraph) -> None:
         self._fixed = fixed
         self._written = written

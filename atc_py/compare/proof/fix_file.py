@@ -74,7 +74,8 @@ def _fixed(
         UnmeasuredError: runs of the model do not show that rules keep to their bounds.
     """
     file, library = fixed.file, before.judge.specs
-    opsets = file.opsets.get("", 0), state_at_listed_opset(fixed, library, _cann(options))
+    cann = options.check.precision.cann if options.rules.for_cann else None
+    opsets = file.opsets.get("", 0), state_at_listed_opset(fixed, library, cann)
     groups = rewrite_groups(fixed.applied)
     broken, rewritten = parser_rules(before.check), bool(groups) or opsets[0] != opsets[1]
     idle = not (rewritten or broken or options.rules.bind or options.external_data)
@@ -115,11 +116,6 @@ def _nothing_to_do(fixed: Fixed, check: ModelCheck, options: FixOptions) -> Fixi
         **verdicts(fixed, (check, check), options),
         **proved(None),
     )
-
-
-def _cann(options: FixOptions) -> str | None:
-    """The release of CANN whose deviations are removed; None for no removal."""
-    return options.check.precision.cann if options.rules.for_cann else None
 
 
 def _fix(

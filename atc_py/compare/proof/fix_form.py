@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from atc_py.check.findings import ModelCheck
 from atc_py.compare.original import runnable_file
-from atc_py.compare.proof.fix_diff import graph_changes
+from atc_py.compare.proof.fix_diff import GraphDiff
 from atc_py.compare.proof.fix_record import (
     errors_left,
     has_errors,
@@ -102,7 +102,7 @@ def written_and_proved(
         rewrites=tuple(rewrites_of(fixed, groups, proof, options, form.written.graph, target)),
         bound=options.rules.bind,
         ranges=options.rules.ranges,
-        changes=graph_changes(fixed, form.written.graph),
+        changes=tuple(GraphDiff(fixed, form.written.graph).changes()),
         data=options.data,
         target=None if target is None else target.proof,
         reformed=() if in_vain else reformed,

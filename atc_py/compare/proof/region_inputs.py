@@ -19,23 +19,15 @@ _SHAPES: Mapping[str, frozenset[int]] = {
         (
             "AffineGrid", "CenterCropPad", "ConstantOfShape", "CumProd", "CumSum", "Expand",
             "OneHot", "Reshape", "Split", "SplitToSequence", "Squeeze", "Tile", "TopK", "Trilu",
-            "Unsqueeze", "SequenceAt", "SequenceErase",
-        ),
-        frozenset({1}),
-    ),
-    **dict.fromkeys(
-        (
+            "Unsqueeze", "SequenceAt", "SequenceErase", "Compress",
             "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
             "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Upsample",
         ),
         frozenset({1}),
     ),
-    "BlackmanWindow": frozenset({0}),
+    **dict.fromkeys(("BlackmanWindow", "HammingWindow", "HannWindow"), frozenset({0})),
     "Col2Im": frozenset({1, 2}),
-    "Compress": frozenset({1}),
     "DFT": frozenset({1, 2}),
-    "HammingWindow": frozenset({0}),
-    "HannWindow": frozenset({0}),
     "Loop": frozenset({0, 1}),
     "MaxUnpool": frozenset({1, 2}),
     "MelWeightMatrix": frozenset({0, 1, 2, 3, 4}),
@@ -48,27 +40,17 @@ _SHAPES: Mapping[str, frozenset[int]] = {
 }  # fmt: skip
 """Inputs, by operator, that decide dims; they keep the values that they have in the model's own run."""
 
-_INDICES: Mapping[str, tuple[int, int]] = {
-    "Gather": (1, 0),
-    "GatherElements": (1, 0),
-    "Scatter": (1, 0),
-    "ScatterElements": (1, 0),
-    "NegativeLogLikelihoodLoss": (1, 0),
-    "SoftmaxCrossEntropyLoss": (1, 0),
-}
-"""By operator: the input that has indices, and the one that they index along an axis."""
-
 _OF_CLASSES = frozenset({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"})
 """Operators whose indices are classes: none is negative, and the axis is 1."""
 
-_INDICES_OF_SEVERAL_AXES: Mapping[str, int] = {"GatherND": 1, "ScatterND": 1}
-"""By operator: the input that has indices of several axes at once."""
+_INDEXING = _OF_CLASSES | {"Gather", "GatherElements", "Scatter", "ScatterElements"}
+"""Operators whose input 1 has indices into input 0, along an axis."""
 
-_LENGTHS: Mapping[str, tuple[int, int, int]] = {
-    **dict.fromkeys(("GRU", "LSTM", "RNN"), (4, 0, 0)),
-    "ReverseSequence": (1, 0, 0),
-}
-"""By operator: the input that has lengths, the sequence, and the axis that is as long."""
+_INDEXING_SEVERAL_AXES = frozenset({"GatherND", "ScatterND"})
+"""Operators whose input 1 has indices into input 0, of several axes at once."""
+
+_LENGTHS: Mapping[str, int] = {"GRU": 4, "LSTM": 4, "RNN": 4, "ReverseSequence": 1}
+"""By operator: the input that has lengths of input 0, along its first axis if none is named."""
 
 _NOT_NEGATIVE: Mapping[str, int] = {"BatchNormalization": 4}
 """By operator: the float input that has no negative number: variances."""
@@ -125,18 +107,14 @@ def _integers(step: RuleApplication, name: str, dtype: DType, shape: Shape, at: 
 
 def _indexed(step: RuleApplication, at: int) -> Range | None:
     """Bounds of the indices or lengths at position `at`; None for other inputs."""
-    node = step.origin
-    op = node.op_type
-    if _INDICES_OF_SEVERAL_AXES.get(op) == at:
-        shape = _shape(step, 0)
+    op, shape = step.origin.op_type, _shape(step, 0)
+    if op in _INDEXING_SEVERAL_AXES and at == 1:
         return Range(0, min(shape) - 1) if shape else None
-    if op in _LENGTHS and _LENGTHS[op][0] == at:
-        axis = step.origin.integer("time_axis", _LENGTHS[op][2])
-        shape = _shape(step, _LENGTHS[op][1])
+    if _LENGTHS.get(op) == at:
+        axis = step.origin.integer("time_axis")
         return Range(1, max(shape[axis], 1)) if shape and axis < len(shape) else None
-    if op not in _INDICES or _INDICES[op][0] != at:
+    if op not in _INDEXING or at != 1:
         return None
-    shape = _shape(step, _INDICES[op][1])
     axis = 1 if op in _OF_CLASSES else step.origin.integer("axis")
     if not shape or not -len(shape) <= axis < len(shape):
         return None

@@ -45,13 +45,7 @@ class Dump(msgspec.Struct, frozen=True):
     data: mmap | bytes  # the bytes of the file
 
     def array(self, tensor: DumpTensor) -> NDArray[Any]:
-        """The elements in the order and dims of the network.
-
-        Where the file says no dims it is one row, which may end in padding.
-
-        Raises:
-            UnreadTensorError: they cannot be put so.
-        """
+        """The elements in the order and dims of the network, as `unpacked` gives them."""
         return unpacked(tensor, self.data)
 
 
@@ -210,10 +204,7 @@ class _NanoReader:
 
 
 class _Message:
-    """A `DumpData` message.
-
-    Attributes of tensors have other numbers in inputs than in outputs.
-    """
+    """A `DumpData` message; tensors have other numbers of fields in inputs than in outputs."""
 
     _OUTPUT: ClassVar = {
         "dtype": 1, "format": 2, "shape": 3, "origin": 4, "data": 5, "size": 6, "origin_shape": 7,

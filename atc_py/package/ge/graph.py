@@ -43,10 +43,6 @@ class GeOp(GeNamed):
         """Its number, by which tasks name it."""
         return self._number("id")
 
-    @property
-    def stream(self) -> int:
-        return self._number("stream_id")
-
     @cached_property
     def edges(self) -> tuple[GeEdge | None, ...]:
         """Its inputs in order, None for an absent one; the last may be of order alone."""
@@ -74,10 +70,7 @@ class GeOp(GeNamed):
         return self._texts("subgraph_name")
 
     def operands(self) -> tuple[GeOperand, ...]:
-        """The inputs that carry tensors, with names, places and descriptors side by side.
-
-        Absent inputs have an empty text in `input`, and no offset.
-        """
+        """The inputs that carry tensors; absent ones have an empty text and no offset."""
         edges = [edge for edge in self.edges if edge is None or edge.output != CONTROL]
         names = self._input_names()
         constant = self._numbers("is_input_const")
@@ -109,16 +102,6 @@ class GeGraph(GeNamed):
 
     kind = "GraphDef"
 
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Inputs as `name:index`."""
-        return self._texts("input")
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Outputs as `name:index`."""
-        return self._texts("output")
-
     @cached_property
     def ops(self) -> tuple[GeOp, ...]:
         spans = self._spans("op")
@@ -138,10 +121,6 @@ class GeModelDef(GeNamed):
     """The description of a model."""
 
     kind = "ModelDef"
-
-    @property
-    def version(self) -> int:
-        return self._number("version")
 
     @cached_property
     def graphs(self) -> tuple[GeGraph, ...]:

@@ -69,9 +69,6 @@ class GeMessage:
     def _numbers(self, name: str) -> tuple[int, ...]:
         return tuple(_integers(self.source, self._all(name)))
 
-    def has(self, name: str) -> bool:
-        return bool(self._all(name))
-
 
 class GeAttributes(Mapping[str, GeValue]):
     """Attributes by name; a value is decoded when it is asked for."""

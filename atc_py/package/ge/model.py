@@ -53,11 +53,7 @@ _TYPES = {1: 2, 2: 3, 3: 4}
 
 
 class HuaweiModel:
-    """A model of a file.
-
-    Attributes:
-        header: of the file, or of the part of it that the model stands in.
-    """
+    """A model of a file; its header is that of the part of the file that it stands in."""
 
     def __init__(
         self,
@@ -66,18 +62,12 @@ class HuaweiModel:
         partitions: list[GePartition],
         first: GeNameTable | None = None,
     ) -> None:
-        """Make a model of its partitions.
-
-        `first` has the names of the file's first model, where this is a later one.
-        """
+        """Make a model of its partitions; a later one of a file has the `first` one's names."""
         self.source, self.header, self.partitions = source, header, partitions
         self._first = first
 
     def partition(self, kind: int) -> ByteSpan | None:
-        """The bytes of the first partition of a type; None where there is none with content.
-
-        Of an encrypted file there is none that can be read.
-        """
+        """The first partition of a type; None without content, and of an encrypted file."""
         if self.header.is_encrypted:
             return None
         spans = (part.span for part in self.partitions if part.type == kind)

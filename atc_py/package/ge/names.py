@@ -12,11 +12,7 @@ _LONGEST = 5
 
 
 class GeNameTable:
-    """The lists of a model that numbers stand for.
-
-    Attributes:
-        texts: values of attributes whose numbers stand for texts.
-    """
+    """The lists of a model that numbers stand for."""
 
     def __init__(
         self,
@@ -25,10 +21,7 @@ class GeNameTable:
         uses_text: Sequence[bool],
         texts: Sequence[str],
     ) -> None:
-        """Make the table of one model.
-
-        Where `uses_text` says so of a name, integers of its attributes are positions in `texts`.
-        """
+        """Make the table of a model; names that `uses_text` marks have positions in `texts`."""
         self._source = source
         self._names, self._uses_text, self.texts = names, uses_text, texts
         self._known: dict[bytes, tuple[str, bool]] = {}

@@ -32,12 +32,7 @@ class ByteSpan(NamedTuple):
 
 
 class GeSource:
-    """The bytes of a file, and the name that messages have for it.
-
-    Attributes:
-        data: the bytes, mapped or in memory.
-        file: the file as the user named it.
-    """
+    """The bytes of a file, mapped or in memory, and the name that messages have for it."""
 
     __slots__ = ("_left", "data", "file")
 

@@ -74,10 +74,6 @@ class GeTask:
         """Its kind in words, or its number."""
         return TASK_KINDS.get(self.type, f"type {self.type}")
 
-    @property
-    def stream(self) -> int:
-        return self._number(self._fields, "TaskDef", "stream_id")
-
     @cached_property
     def _kernel(self) -> dict[int, WireField] | None:
         return self._inner(self._fields, "TaskDef", "kernel")
@@ -93,10 +89,6 @@ class GeTask:
         """The kernel that it launches; empty for other tasks and before CANN 8."""
         field = (self._kernel or {}).get(field_numbers("KernelDef")["kernel_name"])
         return self._source.text(field) if field is not None and field.wire == BYTES else ""
-
-    @property
-    def cores(self) -> int:
-        return self._number(self._kernel or {}, "KernelDef", "block_dim")
 
     def _inner(
         self, fields: dict[int, WireField], kind: str, name: str

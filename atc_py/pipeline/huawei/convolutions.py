@@ -107,14 +107,11 @@ def _kernel_window(operation: LaunchOperator) -> dict[str, AttrValue] | None:
     if axes is None or solve(axes) is None:
         return None
     for start in sorted(windows.starts, reverse=True):  # pieces after the first have no pad above
-        ends = [
-            min(
-                (both - first for both in axis.pads(stride) if both >= first),
-                key=lambda end, first=first: (end != first, end),  # as long as the start, or short
-                default=None,
-            )
-            for axis, stride, first in zip(axes, load.strides, start, strict=True)
-        ]
+        ends: list[int | None] = []
+        for axis, stride, first in zip(axes, load.strides, start, strict=True):
+            fitting = [both - first for both in axis.pads(stride) if both >= first]
+            # As long as the pad at the start, or else the shortest.
+            ends.append(first if first in fitting else min(fitting, default=None))
         if None not in ends:
             return {
                 "strides": (1, 1, *load.strides),

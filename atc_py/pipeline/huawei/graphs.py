@@ -26,6 +26,8 @@ from atc_py.pipeline.huawei.fused import (
 )
 from atc_py.pipeline.huawei.gears import (
     FIRST_BRANCH_OPERAND,
+    GraphScope,
+    NeededError,
     chooses_gear,
     graph_of_gear,
     inputs_of_gear,
@@ -33,7 +35,6 @@ from atc_py.pipeline.huawei.gears import (
 )
 from atc_py.pipeline.huawei.operators import add_operation
 from atc_py.pipeline.huawei.pictures import picture_type
-from atc_py.pipeline.huawei.scopes import GraphScope, NeededError
 from atc_py.pipeline.huawei.tensors import NotModeledError, constant_data, tensor_type
 from atc_py.target import is_view
 from atc_py.text import Text, error_text

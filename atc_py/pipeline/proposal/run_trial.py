@@ -12,10 +12,10 @@ from atc_py.check.findings import Standing
 from atc_py.diag import AtcError
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
-from atc_py.onnx_graph.running.piece import ENGINES, NotRunError, is_short
+from atc_py.onnx_graph.running.piece import is_short
 from atc_py.options.compile_options import CheckOptions, CompileOptions
 from atc_py.pipeline.judging import Judgment
-from atc_py.pipeline.padding_trial import is_mask, piece_of
+from atc_py.pipeline.padding_trial import is_mask, piece_of, results_of
 from atc_py.pipeline.proposal.search import Ran
 from atc_py.pipeline.running.feeds import random_array
 from atc_py.system.temp_folders import work_folder
@@ -65,13 +65,9 @@ class RunTrial:
         self._ran = True
         found = Ran.STOPPED
         for feeds in _samples(file.inputs):
-            for engine in ENGINES:
-                try:
-                    results = piece.run(feeds, engine)
-                except NotRunError:
-                    continue
+            results = results_of(piece, feeds)
+            if results is not None:
                 found = min(found, _ending(results))
-                break
             if found is Ran.WELL:
                 small = piece.constant_bytes <= _MOST_COMPILED
                 return self._compiled(judgment, feeds) if small else found

@@ -53,9 +53,9 @@ def picture_feeds(
 def read_pictures(
     description: OmModel, texts: Sequence[str], settings: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """Arrays by input that `name=picture` texts feed.
+    """Arrays by input that `name=picture` texts feed, of a lone input without the name.
 
-    The name may be left out where one input takes pictures. Several pictures are separated by `,`.
+    Several pictures are separated by `,`.
     """
     inputs = {each.name: each for each in picture_inputs(description)}
     feeds: dict[str, Array] = {}

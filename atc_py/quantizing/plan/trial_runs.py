@@ -15,8 +15,7 @@ from atc_py.compare.original import open_original
 from atc_py.compare.output_recording import TrialSamples
 from atc_py.compare.paired_run import Feeds, Pair
 from atc_py.compare.reference import ReferenceModel
-from atc_py.compare.trials import Trial
-from atc_py.compare.trials_ahead import TrialAnswer, TrialsAhead
+from atc_py.compare.trials import Trial, TrialAnswer, TrialsAhead
 from atc_py.cost.network import network_time
 from atc_py.diag import BAD_CONTROL_FILE, NO_KERNEL, AtcError
 from atc_py.package.reader import open_model
