@@ -15,10 +15,9 @@ from atc_py.package.reader import open_model
 from atc_py.report.check.json_document import check_document
 from atc_py.report.model.offline_model import model_tables
 from atc_py.report.planning.tables import plan_blocks
-from atc_py.report.tables import block_lines
 from atc_py.report.profile.formats import profile_json
 from atc_py.report.profile.text import profile_tables
-from atc_py.report.tables import plain_lines
+from atc_py.report.tables import block_lines, plain_lines
 from atc_py.results.cann_nodes import read_newer
 from atc_py.text.language import speaking
 from tests.onnx_graph import onnx_files

@@ -7,6 +7,7 @@ from atc_py.check.findings import Standing
 from atc_py.diag import ExitCode, find_code
 from atc_py.report.check.document import CheckDocument, CheckedModel, Found, Note
 from atc_py.report.tables import csv_cell
+from atc_py.system.json_text import format_json
 
 
 def exit_status(document: CheckDocument, fail_on: Standing) -> int:
@@ -54,11 +55,11 @@ def render_check(
         from atc_py.report.page.html_page import check_html
 
         return check_html(document)
-    from atc_py.report.check.json_document import check_json
-    from atc_py.report.check.sarif_log import check_sarif
+    if name == "sarif":
+        from atc_py.report.check.sarif_log import check_sarif
 
-    plain = {"json": check_json, "sarif": check_sarif, "csv": check_csv}
-    return plain[name](document)
+        return check_sarif(document)
+    return check_csv(document) if name == "csv" else format_json(document)
 
 
 COLUMNS = (

@@ -202,13 +202,9 @@ def _uri(path: str) -> str:
         try:
             relative = given.relative_to(Path.cwd())
         except ValueError:
-            return "file://" + quote(_rooted_path(given.as_posix()))
+            return "file://" + quote("/" + given.as_posix().removeprefix("/"))
     # The colon of a first part would be read as that of a scheme.
     return quote(relative.as_posix(), safe="/")
-
-
-def _rooted_path(path: str) -> str:
-    return path if path.startswith("/") else f"/{path}"
 
 
 def _message(text: str) -> str:

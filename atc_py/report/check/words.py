@@ -48,9 +48,6 @@ COLUMNS = {
 }
 """Headings of counts of nodes, the best first."""
 
-_BUSY = (Standing.LIST, Standing.REWRITE, Standing.AICPU, Standing.ACCURACY, Standing.UNKNOWN)
-"""Levels that a verdict mentions in addition to errors."""
-
 CERTAINTIES = {
     Certainty.PROVEN: Text("proven by published sources"),
     Certainty.INFERRED: Text("inferred"),
@@ -64,6 +61,7 @@ _TAILS = {
     Standing.ACCURACY: Text("{n} may lose accuracy"),
     Standing.UNKNOWN: Text("{n} not decided"),
 }
+"""What a verdict mentions in addition to errors."""
 
 
 def verdict_text(model: CheckedModel, cann: str = NEWEST_CANN) -> Text:
@@ -77,10 +75,10 @@ def verdict_text(model: CheckedModel, cann: str = NEWEST_CANN) -> Text:
     deviating = _nodes_with(model, DEVIATES_ON_CANN.id, Standing.ACCURACY)
     counts[Standing.ACCURACY] = counts.get(Standing.ACCURACY, 0) - deviating
     tails = [
-        _TAILS[each].with_values(n=counts[each])
-        for each in _BUSY
+        text.with_values(n=counts[level])
+        for level, text in _TAILS.items()
         # An undecided verdict counts its nodes itself.
-        if counts.get(each) and not (each is verdict is Standing.UNKNOWN)
+        if counts.get(level) and not (level is verdict is Standing.UNKNOWN)
     ]
     texts = (head, COMMA.join(tails), deciding_text(model))
     return SEMICOLON.join(text for text in texts if text)
@@ -105,7 +103,8 @@ def _on_cann(model: CheckedModel, cann: str) -> Text:
         if only:
             computes = Text("it computes something else on CANN {cann}", cann=cann)
         facts.append(computes + _inferred(model, DEVIATES_ON_CANN.id, other))
-    if any(_is_of_model(finding) for finding in model.findings):
+    # What is no single node's fault has CANN's code.
+    if any(each.code == REFUSED_BY_PARSER.id and each.cann_code for each in model.findings):
         facts.append(Text("the parser of CANN {cann} refuses the model", cann=cann))
     elif refused:
         facts.append(
@@ -113,11 +112,6 @@ def _on_cann(model: CheckedModel, cann: str) -> Text:
             + _inferred(model, REFUSED_BY_PARSER.id, refused)
         )
     return Text(" and ", context="verdict").join(facts)
-
-
-def _is_of_model(finding: Found) -> bool:
-    """True if the parser refuses the model for what is no single node's fault."""
-    return finding.code == REFUSED_BY_PARSER.id and finding.cann_code != ""
 
 
 def _refused(count: int, cann: str, *, only: bool, also: bool) -> Text:
@@ -179,7 +173,10 @@ def lists_text(document: CheckDocument, model: CheckedModel) -> Text:
         ),
     ]
     return SEMICOLON.join(
-        verbatim(name) + COLON + _list_verdict(verdict, count) for name, verdict, count in rows
+        verbatim(name)
+        + COLON
+        + (plural(n, "{n} error", "{n} errors") if verdict == errors else LEVELS[Standing(verdict)])
+        for name, verdict, n in rows
     )
 
 
@@ -196,20 +193,11 @@ def kept_text(operators: Sequence[str], list_name: str) -> Text:
     )
 
 
-def _list_verdict(verdict: str, errors: int) -> Text:
-    if verdict != Standing.ERROR.value:
-        return LEVELS[Standing(verdict)]
-    return plural(errors, "{n} error", "{n} errors")
-
-
 def baseline_text(count: BaselineCount | None) -> Text:
     """`12 known, 1 new`, with the number gone; empty without a baseline."""
     if count is None:
         return Text("")
-    texts = [
-        Text("{known} known", known=count.known),
-        Text("{new} new", new=count.new),
-    ]
+    texts = [Text("{known} known", known=count.known), Text("{new} new", new=count.new)]
     if count.gone:
         texts.append(Text("{gone} gone", gone=count.gone))
     return Text("compared with the baseline") + COLON + COMMA.join(texts)
