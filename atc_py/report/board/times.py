@@ -91,7 +91,7 @@ def _kernels(times: BoardTimes, *, whole: bool) -> Table:
     title = Text("Kernels of the board")
     if left:
         title = Text("Kernels that take longest ({left} more: -v lists all)", left=left)
-    rows = tuple(_kernel_row(each) for each in chosen)
+    rows = tuple(map(_kernel_row, chosen))
     head = (
         "kernel", "operator", "unit", "computes", "measured>", "estimated>", "range>",
         "estimated / measured>",

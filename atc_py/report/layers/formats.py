@@ -14,12 +14,11 @@ from atc_py.options.input_shapes import format_input_shapes
 from atc_py.report.layers.text import (
     cause_text,
     layers_text,
-    number_text,
-    origin_text,
+    origin_words,
     output_verdict,
 )
 from atc_py.report.model.gears import gear_shapes_text
-from atc_py.report.tables import csv_cell, visible
+from atc_py.report.tables import csv_cell, number_text, visible
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer import Layer
 from atc_py.results.layer_comparison import LayerComparison
@@ -93,7 +92,7 @@ def _row(done: LayerComparison, layer: Layer) -> list[str]:
         *map(number_text, numbers),
         *("", layer.source_op),
         *map(number_text, (*ours, *ends, *lost)),
-        *(csv_cell(origin_text(done, layer)), csv_cell("; ".join(layer.faults))),
+        *(csv_cell(origin_words(done, layer)), csv_cell("; ".join(layer.faults))),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
 
 from msgspec.structs import replace
 
@@ -13,7 +14,7 @@ from atc_py.report.check.text import finding_lines
 from atc_py.report.diagnostics import diagnostic_text
 from atc_py.report.model.memory_tables import memory_row
 from atc_py.report.model.records import conversions_text
-from atc_py.report.model.semantics import bias_json, bias_rows, newer_rows, semantics_tables
+from atc_py.report.model.semantics import bias_rows, newer_rows, semantics_tables
 from atc_py.report.profile.text import time_text
 from atc_py.report.tables import Table, fixed_nodes_table, format_bytes, format_seconds, share_text
 from atc_py.results.conversion import Conversion, Facts, FusionEffect
@@ -104,16 +105,13 @@ def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:
 def conversion_tables(done: Conversion) -> list[Table]:
     fixed = [fixed_nodes_table(done.facts.fixed)] if done.facts.fixed else []
     others = [*fixed, *semantics_tables(done.facts.semantics)]
-    gears = _gears(done)
+    if done.gears:
+        from atc_py.report.model.gears import converted_gears
+
+        gears = [converted_gears(done.gears)]
+    else:
+        gears = []
     return [_stages(done), *others, _operators(done.facts), *gears, _summary(done)]
-
-
-def _gears(done: Conversion) -> list[Table]:
-    if not done.gears:
-        return []
-    from atc_py.report.model.gears import converted_gears
-
-    return converted_gears(done.gears)
 
 
 def _stages(done: Conversion) -> Table:
@@ -124,12 +122,7 @@ def _stages(done: Conversion) -> Table:
 
 def _operators(facts: Facts) -> Table:
     before, after = _by_frequency(facts.source_operators), _by_frequency(facts.target_operators)
-    height = max(len(before), len(after))
-    blank = ("", "")
-    rows = [
-        (before[i] if i < len(before) else blank) + (after[i] if i < len(after) else blank)
-        for i in range(height)
-    ]
+    pairs = zip_longest(before, after, fillvalue=("", ""))
     return Table(
         Text(
             "Operators: {file_nodes} nodes in the file, {values} after folding constants, "
@@ -139,7 +132,7 @@ def _operators(facts: Facts) -> Table:
             values_2=sum(facts.target_operators.values()),
         ),
         ("ONNX", "count>", "target", "count>"),
-        tuple(rows),
+        tuple(ours + theirs for ours, theirs in pairs),
     )
 
 
@@ -160,7 +153,7 @@ def _summary(done: Conversion) -> Table:
         ("passes (changes)", changed or spoken("none")),
         *newer_rows(done.check.newer),
         *quantized_rows(done.check),
-        *bias_rows(bias_json(facts.bias_convention)),
+        *bias_rows(facts.bias_convention),
         ("launches", _launches_text(facts)),
         ("conversions left", conversions_text(facts.target_operators)),
         ("kernel stubs", str(facts.kernels)),

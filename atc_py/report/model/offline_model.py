@@ -8,7 +8,12 @@ from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel, OmPort
 from atc_py.report.model.gears import gears_json, gears_table
 from atc_py.report.model.memory_tables import memory_tables
-from atc_py.report.model.semantics import bias_rows, newer_rows, semantics_tables
+from atc_py.report.model.semantics import (
+    bias_rows,
+    newer_rows,
+    recorded_biases,
+    semantics_tables,
+)
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.aipp_preview import AippPreview, AippStep
 from atc_py.results.cann_nodes import read_newer, read_semantics
@@ -171,7 +176,7 @@ def _summary(model: OfflineModel, file_bytes: int) -> Table:
         ("SoC", description.soc),
         ("options", options),
         *newer_rows(read_newer(model.report, description.name)),
-        *bias_rows(model.report),
+        *bias_rows(recorded_biases(model.report)),
         ("nodes", str(len(description.nodes))),
         ("kernel stubs", str(len(kernels))),
         ("weights", format_bytes(weights)),

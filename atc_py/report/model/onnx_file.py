@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.onnx_facts import OnnxFacts, OnnxPort
-from atc_py.text import Text, plain_text
+from atc_py.text import Text
 from atc_py.text.language import spoken
 
 
@@ -45,10 +43,6 @@ def onnx_tables(facts: OnnxFacts) -> list[Table]:
         )
         tables.append(Table("External data", ("file", "tensors>", "size>"), rows))
     return tables
-
-
-def onnx_json(facts: OnnxFacts) -> object:
-    return msgspec.to_builtins(facts, enc_hook=plain_text)
 
 
 def _ports(title: str, ports: Sequence[OnnxPort]) -> Table:

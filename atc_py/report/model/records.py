@@ -40,15 +40,6 @@ class PrecisionRecord(TypedDict):
     casts: list[_Cast]
 
 
-def precision_json(report: Mapping[str, object], file: str) -> PrecisionRecord:
-    """The record of precision in an offline model's report.
-
-    Raises:
-        AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
-    """
-    return read_record(report, "precision", PrecisionRecord, file)
-
-
 def precision_tables(precision_record: PrecisionRecord) -> list[Table]:
     nodes = tuple(
         (
@@ -112,15 +103,6 @@ class LayoutRecord(TypedDict):
 
     values: dict[str, int]
     trans_data: list[_TransData]
-
-
-def layout_json(report: Mapping[str, object], file: str) -> LayoutRecord:
-    """The record of layout in an offline model's report.
-
-    Raises:
-        AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
-    """
-    return read_record(report, "layout", LayoutRecord, file)
 
 
 def layout_tables(layout_record: LayoutRecord) -> list[Table]:

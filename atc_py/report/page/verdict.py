@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from atc_py.check.findings import Standing
-from atc_py.report.layers.text import number_text
 from atc_py.report.page.words import in_both, name_text
+from atc_py.report.tables import number_text
 from atc_py.results.layer_comparison import LayerComparison, TargetMiss, misses_of
 from atc_py.results.summary import ModelSummary
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, verbatim
