@@ -18,7 +18,7 @@ def explain(*, code: str | None, as_json: bool) -> None:
     """
     from atc_py.adapters.atc.faults import find_fault
     from atc_py.diag import UNKNOWN_NAME, all_codes, did_you_mean, find_code, nearest
-    from atc_py.report.explained import code_json, code_list, code_page
+    from atc_py.report.explained.page import code_json, code_list, code_page
     from atc_py.text.language import language
 
     rows = all_codes()
@@ -42,7 +42,7 @@ def explain(*, code: str | None, as_json: bool) -> None:
 
 
 def _explain_foreign(code: str, meaning: Text, remedy: Text, *, as_json: bool) -> None:
-    from atc_py.report.explained import foreign_page
+    from atc_py.report.explained.page import foreign_page
     from atc_py.text.language import language
 
     if as_json:

@@ -35,11 +35,6 @@ class RewriteGroup:
         return max(known, key=lambda each: (each.error, each.differing), default=None)
 
     @property
-    def uncompared(self) -> tuple[Rewrite, ...]:
-        """The rewrites whose regions were not compared by themselves."""
-        return tuple(rewrite for rewrite in self.rewrites if rewrite.difference is None)
-
-    @property
     def assumptions(self) -> tuple[Text, ...]:
         found = (assumption for rewrite in self.rewrites for assumption in rewrite.assumptions)
         return tuple(dict.fromkeys(found))

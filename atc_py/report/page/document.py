@@ -54,7 +54,7 @@ def roofs_of(soc: Soc) -> dict[str, float]:
     return found
 
 
-def time_json(done: Profile) -> dict[str, object]:
+def _time(done: Profile) -> dict[str, object]:
     tables = [] if done.calibration is None else calibration_tables(done.calibration)
     return {
         "pipes": list(PIPES),
@@ -153,8 +153,8 @@ def page_json(models: Sequence[Mapping[str, object]], language: str) -> bytes:
 
 def _now() -> str:
     """The time in UTC; SOURCE_DATE_EPOCH, where it is set, decides it."""
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    at = int(given) if given.isdecimal() else datetime.now(timezone.utc).timestamp()
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    at = int(epoch) if epoch.isdecimal() else datetime.now(timezone.utc).timestamp()
     return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
 
 
@@ -189,7 +189,7 @@ def _document(done: ModelSummary, checks: BothChecks | None, at: int) -> dict[st
         "compiled": None if done.compiled is None else compiled_json(done.compiled),
         "kernels": _kernels(done),
         "precision": None if done.comparison is None else precision_json(done.comparison),
-        "time": None if done.profile is None else time_json(done.profile),
+        "time": None if done.profile is None else _time(done.profile),
         "board": None if done.board is None else board_json(done.board),
         "wins": [[win.share, in_both(win.text), name_text(win.node)] for win in wins],
         "fusions": [] if done.compiled is None else fusions_json(done.compiled.report),

@@ -88,11 +88,7 @@ def outputs_json(done: ModelSummary) -> dict[str, object] | None:
 
 def outputs_word(model_summaries: Sequence[ModelSummary]) -> str | None:
     """`fail` if an output of any fails, else `pass`; None where nothing was compared."""
-    compared = [
-        model_summary.comparison
-        for model_summary in model_summaries
-        if model_summary.comparison is not None
-    ]
+    compared = [done.comparison for done in model_summaries if done.comparison is not None]
     if not compared:
         return None
     fail = any(each.stopped or failing_outputs(each) for each in compared)
