@@ -8,16 +8,16 @@ from atc_py.text.language import spoken
 _SHOWN = 12
 """Tensors of the widest moment that the table lists; JSON has all."""
 
-
 _AT_RUN = Text(", and values with dims known only at run time")
 
 
 def memory_row(facts: MemoryFacts | None) -> tuple[tuple[str, str], ...]:
     if facts is None:
         return ()
-    arena = _arena_text(facts)
-    text = Text("{total}; arena {arena}", total=format_bytes(facts.total), arena=arena)
-    return (("memory", text),)
+    text = Text("{total}; arena {arena}")
+    return (
+        ("memory", text.with_values(total=format_bytes(facts.total), arena=_arena_text(facts))),
+    )
 
 
 def memory_tables(facts: MemoryFacts | None) -> list[Table]:
@@ -50,10 +50,7 @@ def _arena_text(facts: MemoryFacts) -> str:
 
 
 def _values_text(facts: MemoryFacts) -> str:
-    parts = [
-        Text("{n} in the arena", n=facts.shared),
-        Text("{n} inside a launch", n=facts.on_chip),
-    ]
+    parts = [Text("{n} in the arena", n=facts.shared), Text("{n} inside a launch", n=facts.on_chip)]
     if facts.at_run:
         parts.append(Text("{n} with dims known only at run time", n=facts.at_run))
     return COMMA.join(parts)

@@ -98,11 +98,7 @@ def _counted(plan: DtypePlan) -> Text:
 
 def _judged(plan: DtypePlan) -> Text:
     if plan.judged < plan.samples:
-        return Text(
-            "{judged} of {samples} samples",
-            judged=plan.judged,
-            samples=plan.samples,
-        )
+        return Text("{judged} of {samples} samples", judged=plan.judged, samples=plan.samples)
     return plural(plan.samples, "{n} sample", "{n} samples")
 
 
@@ -140,7 +136,16 @@ def point_text(point: PlanPoint, plan: DtypePlan) -> str:
 
 def plan_tables(plan: DtypePlan, *, whole: bool = True) -> list[Table]:
     """The tables: what is compared, the curve where it says more, and the nodes."""
-    return [_compared_table(plan), _curve(plan, whole=whole), _nodes(plan, whole=whole)]
+    compared = tuple(
+        (spoken(name), *_numbers(point))
+        for name, point in _compared(plan).items()
+        if point is not None
+    )
+    return [
+        Table("Estimated time and measured error", ("", *_FIGURES), compared),
+        _curve(plan, whole=whole),
+        _nodes(plan, whole=whole),
+    ]
 
 
 def _compared(plan: DtypePlan) -> dict[str, PlanPoint | None]:
@@ -150,13 +155,6 @@ def _compared(plan: DtypePlan) -> dict[str, PlanPoint | None]:
         "all float32": plan.float32,
         "fewest in float32": plan.suggested,
     }
-
-
-def _compared_table(plan: DtypePlan) -> Table:
-    points = _compared(plan)
-    rows = [(spoken(name), *_numbers(point)) for name, point in points.items() if point is not None]
-    columns = ("", *_FIGURES)
-    return Table("Estimated time and measured error", columns, tuple(rows))
 
 
 def _curve(plan: DtypePlan, *, whole: bool) -> Table:
@@ -171,8 +169,7 @@ def _curve(plan: DtypePlan, *, whole: bool) -> Table:
     if 0 < len(shown) < len(plan.curve):
         rows.append((*[""] * len(_FIGURES), _left(len(plan.curve) - len(shown))))
     title = "Time against error: assignments that no other one beats in both"
-    columns = (*_FIGURES, "dtypes")
-    return Table(title, columns, tuple(rows), said=(7,))
+    return Table(title, (*_FIGURES, "dtypes"), tuple(rows), said=(7,))
 
 
 def _left(count: int) -> str:

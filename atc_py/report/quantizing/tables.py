@@ -24,7 +24,7 @@ from atc_py.results.quantization import (
 )
 from atc_py.target import socs
 from atc_py.text import COLON, SEMICOLON, Text, plural, verbatim
-from atc_py.text.language import language, spoken
+from atc_py.text.language import spoken
 
 _HEADINGS = (
     "layer",
@@ -88,12 +88,8 @@ def quantization_tables(done: Quantization) -> list[Table]:
     before, after = format_bytes(done.bytes_before), format_bytes(done.bytes_after)
     rows = [
         ("layers on int8", share_text(done.integer_layers, done.layers)),
-        *_rolled_back(done),
-        *(
-            [("biases read", done.read_as.text.in_language(language()))]
-            if done.read_as is not None
-            else []
-        ),
+        *([("run on float16", _rolled_back(done))] if done.rolled_back else []),
+        *([("biases read", spoken(done.read_as.text))] if done.read_as is not None else []),
         *([("biases written", done.written_as.value)] if done.written_as is not None else []),
         ("opset", str(done.opset)),
         ("operator list", _list_text(done)),
@@ -120,20 +116,17 @@ def _list_text(done: Quantization) -> str:
     )
 
 
-def _rolled_back(done: Quantization) -> list[tuple[str, str]]:
-    """The row on layers that some SoCs take back to float16; none where there are none."""
-    if not done.rolled_back:
-        return []
+def _rolled_back(done: Quantization) -> Text:
+    """The words on layers that some SoCs take back to float16."""
     rows = [soc for soc in socs() if soc.quant_rules.roll_back]
     limit = max(soc.quant_rules.roll_back for soc in rows)
     families = ", ".join(dict.fromkeys(soc.family.value for soc in rows))
-    text = Text(
+    return Text(
         "{rolled_back} with at most {limit} input channels, on {families}",
         rolled_back=done.rolled_back,
         limit=limit,
         families=families,
     )
-    return [("run on float16", text)]
 
 
 def _other_nodes_table(done: Quantization) -> Table:
@@ -143,7 +136,7 @@ def _other_nodes_table(done: Quantization) -> Table:
             node.name,
             node.op_type,
             spoken(_OUTCOMES[node.outcome]),
-            "" if node.reason is None else node.reason.in_language(language()),
+            "" if node.reason is None else spoken(node.reason),
         )
         for node in done.nodes
         if node.outcome is not Outcome.INTEGER
@@ -262,10 +255,7 @@ def gain_tables(done: FloatQuantization) -> list[Table]:
     )
     tables = [
         Table(
-            "Gains at the outputs",
-            ("step", "kept>", "gain dB>", "of all dB>"),
-            steps,
-            said=(0,),
+            "Gains at the outputs", ("step", "kept>", "gain dB>", "of all dB>"), steps, said=(0,)
         ),
         Table("Gains at the layers", ("layer", "range dB>", "bias dB>"), tuple(_layer_gains(done))),
         _ranges_table(done),
@@ -284,9 +274,8 @@ def _ranges_table(done: FloatQuantization) -> Table:
 
 
 def _layer_gains(done: FloatQuantization) -> list[tuple[str, str, str]]:
-    costs = (
-        {} if done.proof is None else {layer.name: layer.range_gain for layer in done.proof.layers}
-    )
+    layers = () if done.proof is None else done.proof.layers
+    costs = {layer.name: layer.range_gain for layer in layers}
     return [
         (layer.name, _signed(costs.get(layer.name)), _signed(layer.bias_gain))
         for layer in done.layers

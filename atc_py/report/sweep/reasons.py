@@ -58,14 +58,10 @@ def reasons_table(rows: Sequence[SweepRow]) -> Table | None:
     counts = reason_counts(rows)
     if not counts:
         return None
-    more = len(counts) - _MOST
-    title = (
-        "Reasons"
-        if more <= 0
-        else Text(
-            "Reasons: the {most} most frequent of {count} codes", most=_MOST, count=len(counts)
-        )
-    )
+    title = "Reasons"
+    if len(counts) > _MOST:
+        title = Text("Reasons: the {most} most frequent of {count} codes")
+        title = title.with_values(most=_MOST, count=len(counts))
     cells = tuple(
         (code_text(count.code), str(count.rows), str(count.models), _example(count.example))
         for count in counts[:_MOST]
