@@ -42,7 +42,6 @@ _SHOWN = 20
 
 
 def board_tables(report: BoardReport, *, whole: bool = False) -> Iterator[Table]:
-    """The tables of all comparisons; `whole` lists every layer, node and kernel."""
     for done in report.comparisons:
         yield from comparison_tables(done, whole=whole)
 
@@ -143,7 +142,6 @@ def _distance(figures: Figures | None) -> str:
 
 
 def _layers(done: BoardComparison, *, whole: bool) -> Table:
-    """The layers in the order of execution; without `whole` those that are furthest off."""
     chosen = list(range(len(done.layers)))
     if not whole and len(chosen) > _SHOWN:
         ranked = sorted(chosen, key=lambda at: _weight(done.layers[at]), reverse=True)

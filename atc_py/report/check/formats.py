@@ -41,7 +41,6 @@ FORMATS = ("text", "json", "sarif", "junit", "html", "csv")
 def render_check(
     name: str, document: CheckDocument, fail_on: Standing, *, verbose: bool = False
 ) -> str:
-    """The report in one of FORMATS; JUnit shows what fails, and verbose text names every node."""
     # Each format is imported for itself: jinja2 and the parser of XML take long.
     if name == "text":
         from atc_py.report.check.text import check_text

@@ -79,7 +79,6 @@ def check_sarif(document: CheckDocument) -> str:
 
 
 def _invocation(document: CheckDocument, files: Mapping[str, Json], *, successful: bool) -> Json:
-    """The run, with remarks on models as notifications, not as results."""
     notes = [
         {
             "descriptor": {"id": note.name},
@@ -117,7 +116,6 @@ def _rule(code_id: str) -> Json:
 def _result(
     document: CheckDocument, model: CheckedModel, found: Found, placed: tuple[int, Json]
 ) -> Json:
-    """A finding; `placed` is the position of its rule, and where it is."""
     rule, location = placed
     result: Json = {
         "ruleId": found.code,

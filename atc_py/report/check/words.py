@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from atc_py.check.findings import Standing
 from atc_py.diag import BAD_INPUT_SHAPE, DEVIATES_ON_CANN, REFUSED_BY_PARSER
 from atc_py.options.compile_options import NEWEST_CANN
-from atc_py.report.check.open_dims import deciding_text
-from atc_py.report.tables import visible
+from atc_py.report.tables import clipped, visible
 from atc_py.spec.deviations import Certainty
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, all_of, plural, verbatim
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
         CheckDocument,
         CheckedModel,
         Found,
+        OpenAxis,
     )
 
 
@@ -304,3 +304,47 @@ def _candidates_text(candidates: Candidates, *, bound: bool) -> Text:
         return head + Text(", values to choose from: {listed}", listed=listed)
     options = ", ".join(f"--bind {candidates.input}={value}" for value in values)
     return head + Text(", {options} keeps only one", options=options)
+
+
+def hint_text(model: CheckedModel) -> Text:
+    if model.shape_hint_fits and not model.shape_hint_runs:
+        return Text(
+            "Some dims are open. The model compiles with these dims, but no run with them gave "
+            "numbers; replace them with your own:"
+        )
+    if model.shape_hint_fits:
+        return Text(
+            "Some dims are open. The model accepts these proposed dims; replace them with your own:"
+        )
+    return Text(
+        "Some dims are open. None of the {shape_hint_tries} choices that were tried fits "
+        "the model; put a number in place of each name or ?:",
+        shape_hint_tries=model.shape_hint_tries,
+    )
+
+
+def deciding_text(model: CheckedModel) -> Text:
+    """Say which dims decide: `depends on height and width of images`; mostly empty."""
+    if not model.deciding:
+        return Text("")
+    dims: dict[str | tuple[str, int], list[OpenAxis]] = {}
+    for axis in model.deciding:
+        dims.setdefault(_dim_name(axis) or (axis.input, axis.axis), []).append(axis)
+    labels: dict[tuple[str, ...], list[Text]] = {}
+    for axes in dims.values():
+        inputs = tuple(dict.fromkeys(axis.input for axis in axes))
+        name = clipped(_dim_name(axes[0]))
+        label = verbatim(name) if name else Text("axis {axis}", axis=axes[0].axis)
+        labels.setdefault(inputs, []).append(label)
+    parts = [
+        Text("{dims} of {inputs}", dims=all_of(named), inputs=all_of(map(clipped, inputs)))
+        for inputs, named in labels.items()
+    ]
+    *most, last = parts
+    named = Text(" and ", context="inputs").join([Text(", ", context="inputs").join(most), last])
+    return Text("depends on {dims}", dims=named if most else last)
+
+
+def _dim_name(axis: OpenAxis) -> str:
+    """The dim's name; "" for none, and for the question marks that exporters write in its place."""
+    return axis.name if axis.name.strip("?") else ""

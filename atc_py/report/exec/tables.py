@@ -220,7 +220,6 @@ _LEVELS = {"npu": "supported", "onnxruntime": "error", "both": "aicpu", "none": 
 
 
 def program_html(done: ProgramRun) -> str:
-    """The page: the run, each model with its shapes, differences and reasons, processes."""
     from atc_py.report.page.rendering import plain_page  # jinja2 takes long to import
 
     names = model_names(done.models)

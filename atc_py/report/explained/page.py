@@ -97,7 +97,6 @@ def _cause_and_fix(meaning: Text, remedy: Text, language: str) -> list[str]:
 
 
 def code_list(codes: Iterable[Code], language: str) -> list[str]:
-    """A line for each code: number, name and cause in one sentence."""
     rows = list(codes)
     width = max(len(row.name) for row in rows)
     return [

@@ -41,7 +41,6 @@ class RewriteGroup:
 
 
 def rewrite_groups(done: Fixing) -> list[RewriteGroup]:
-    """The rewrites of a model by pattern, in the order of their first nodes."""
     grouped: dict[tuple[object, ...], list[Rewrite]] = {}
     for rewrite in done.rewrites:
         key = (rewrite.operator, rewrite.rules, rewrite.after, rewrite.exactness)

@@ -12,7 +12,6 @@ _SHOWN = 20
 
 
 def suggestion_blocks(suggestion: Suggestion) -> list[str | Table]:
-    """The suggestion as lines and tables: a verdict, what to keep, errors before and after."""
     lines: list[str | Table] = [
         visible(spoken(Text("suggestion: {verdict}", verdict=_verdict(suggestion))))
     ]

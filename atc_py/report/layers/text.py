@@ -145,7 +145,6 @@ def growth_text(done: LayerComparison, layer: Layer) -> str:
 
 
 def verdict_lines(done: LayerComparison) -> list[str]:
-    """The first lines: whether all layers ran, the first that fails, targets; then remarks."""
     stopped = Text("the device stopped: {stopped}", stopped=done.stopped)
     semantics = [] if done.semantics is None else [visible(semantics_line(done.semantics))]
     found = (*_failing_layers(done), *_own_errors(done), *_against_targets(done))

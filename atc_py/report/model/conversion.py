@@ -23,7 +23,6 @@ from atc_py.text.language import language, spoken
 
 
 def found_lines(check: ModelCheck) -> list[str]:
-    """List the findings of a model that compiles, by rule, the worst first."""
     return [*finding_lines(_document(check))][1:]
 
 

@@ -221,7 +221,6 @@ def _operators(description: OmModel) -> Table:
 
 
 def preview_tables(done: AippPreview) -> list[Table]:
-    """The table that `aipp` prints, a line for each channel after each step."""
     rows = tuple(row for step in done.steps for row in _step_rows(step))
     names = ("step", "dtype", "shape", "channel>", "min>", "max>", "mean>")
     tables = [

@@ -5,10 +5,9 @@ import re
 from collections.abc import Mapping
 from typing import TypedDict, TypeVar, cast
 
-import msgspec
-
-from atc_py.diag import OM_CONTENT, AtcError, Place
+from atc_py.diag import OM_CONTENT, Place
 from atc_py.report.tables import Table, format_bytes
+from atc_py.results.cann_nodes import recorded
 from atc_py.text import Text, written_text
 
 
@@ -138,23 +137,13 @@ def read_record(report: Mapping[str, object], name: str, schema: type[Record], f
     """The record called `name`, validated against its schema."""
     record = report.get(name)
     if not isinstance(record, dict):
-        raise _unusable_record(Text("the report has no record of {name}", name=name), file)
-    try:
-        msgspec.convert(record, schema)
-    except msgspec.ValidationError as error:
-        message = Text(
-            "the record of {name} does not follow its schema: {error}", name=name, error=error
+        raise OM_CONTENT.error(
+            Text("the report has no record of {name}", name=name),
+            place=Place(file, field="report.json"),
+            help=Text("convert the model again with this version of atc-py"),
         )
-        raise _unusable_record(message, file) from error
+    recorded(report, name, schema, file)
     return cast("Record", record)
-
-
-def _unusable_record(message: Text, file: str) -> AtcError:
-    return OM_CONTENT.error(
-        message,
-        place=Place(file, field="report.json"),
-        help=Text("convert the model again with this version of atc-py"),
-    )
 
 
 _TEMPLATES = (

@@ -16,7 +16,6 @@ from atc_py.text.language import spoken
 
 
 def comparison_table(comparisons: Iterable[Comparison]) -> Table:
-    """The table that `run --expect` prints."""
     rows = tuple(map(_output_row, comparisons))
     columns = (
         "output",

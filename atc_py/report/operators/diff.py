@@ -38,7 +38,6 @@ class VersionStep(Result, frozen=True):
 
 
 def steps(spec: OpSpec, history: SchemaHistory) -> tuple[VersionStep, ...]:
-    """The versions of an operator, oldest first; none where ONNX does not have it."""
     versions = () if spec.custom else history.versions(spec.op)
     if not versions:
         return ()
@@ -72,7 +71,6 @@ def history_rows(spec: OpSpec, history: SchemaHistory) -> list[tuple[str, Text]]
 
 
 def history_json(spec: OpSpec, history: SchemaHistory) -> list[dict[str, object]]:
-    """The same as JSON values; the time before the operator existed is left out."""
     return [step.as_json() for step in steps(spec, history) if step.version]
 
 

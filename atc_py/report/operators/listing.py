@@ -67,7 +67,6 @@ def _opsets(specs: tuple[OpSpec, ...]) -> tuple[int, ...]:
 
 
 def not_listed(name: str, known: Library, list_name: str, history: OnnxHistory) -> AtcError | None:
-    """The refusal of an operator that ONNX has and the list does not; None for others."""
     if known.lookup(name) is not None:
         return None
     operator = next((each for each in history.names if folded(each) == folded(name)), None)
@@ -173,7 +172,6 @@ def _compiles(spec: OpSpec, compiles: Compiles) -> Text:
 
 
 def operator_list_json(specs: Sequence[OpSpec], compiles: Compiles) -> list[dict[str, object]]:
-    """The same as JSON values, with dtypes spelled out and both summaries."""
     return [
         {
             "op": spec.op,

@@ -24,7 +24,6 @@ CERTAINTIES: Mapping[Certainty, Text] = {
 
 
 def deviation_words(spec: OpSpec, row: Deviation) -> Text:
-    """Everything about a deviation but its name."""
     rule = row.unless
     same = sentence(spec, rule)
     facts = [
@@ -88,7 +87,6 @@ _TITLES = {
 
 
 def operator_lines(spec: OpSpec, history: SchemaHistory, also: Sequence[str] = ()) -> list[str]:
-    """Everything about an operator, in 100 columns; `also` are other lists that may take it."""
     summary = Words(spec.summary.en, spec.summary.zh)
     opsets = spoken(_TITLES["custom"]) if spec.custom else spec.opset_text
     lines = [f"{spec.op} ({spec.group})", *_paragraph(spoken(summary))]

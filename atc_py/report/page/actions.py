@@ -61,7 +61,6 @@ def actions_json(
 
 
 def _on_a_board(done: ModelSummary) -> Iterator[dict[str, object]]:
-    """Yield what was noticed on a board, with the node in the graph."""
     graph = done.file_graph
     nodes = {} if graph is None else {node.name: node.index for node in graph.nodes}
     for found in () if done.board is None else done.board.findings[:_GROUPS]:
@@ -78,7 +77,6 @@ def _in_file(position: int | None) -> str:
 
 
 def _command(done: ModelSummary, command: str, *words: str) -> str:
-    """A command line about the model, quoted for a shell, with the options of this one."""
     left_out = REPORTING | {"convert": COMPARING, "compare": CONVERTING}.get(command, frozenset())
     shape = _shape(done, command)
     if shape:
@@ -126,7 +124,6 @@ def _refused(done: ModelSummary, check: dict[str, Any] | None) -> Iterator[dict[
 
 
 def _errors(findings: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
-    """Yield the rules with most errors, each with what to do about it."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for found in findings:
         if found["level"] == "error":
@@ -209,7 +206,6 @@ def _slow(done: ModelSummary, wins: Sequence[Win]) -> Iterator[dict[str, object]
 
 
 def _accurate(check: dict[str, Any] | None) -> Iterator[dict[str, object]]:
-    """Yield findings that do not stop a conversion and change numbers."""
     rows = [] if check is None else [f for f in check["findings"] if f["level"] == "accuracy"]
     if rows:
         text = Text(

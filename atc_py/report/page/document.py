@@ -252,7 +252,6 @@ def _file(path: Path) -> dict[str, object]:
 
 
 def _kernels(done: ModelSummary) -> str:
-    """The sources of the kernels by name, as compressed JSON in base64."""
     if done.compiled is None or not done.compiled.sources:
         return ""
     named = {name_text(name): text for name, text in done.compiled.sources.items()}
@@ -275,7 +274,6 @@ def _semantics(done: ModelSummary) -> list[dict[str, object]]:
 
 
 def board_json(done: BoardComparison) -> dict[str, object]:
-    """The tables of a comparison, the layers with the nodes that they compute."""
     head, *tables = comparison_tables(done, whole=True)
     last = [name_text(layer.nodes[-1]) if layer.nodes else "" for layer in done.layers]
     found = []

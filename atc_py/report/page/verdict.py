@@ -87,7 +87,6 @@ def outputs_json(done: ModelSummary) -> dict[str, object] | None:
 
 
 def outputs_word(model_summaries: Sequence[ModelSummary]) -> str | None:
-    """`fail` if an output of any fails, else `pass`; None where nothing was compared."""
     compared = [done.comparison for done in model_summaries if done.comparison is not None]
     if not compared:
         return None

@@ -118,7 +118,6 @@ class Win(NamedTuple):
 
 
 def biggest_wins(cost: NetworkCost, report: Mapping[str, Any]) -> list[Win]:
-    """The places that take most time among those that could take less."""
     found = [*_not_fused(cost, report), *_moves(cost, report), *_on_aicpu(cost)]
     ops = {kernel.name: kernel.op for kernel in cost.kernels}
     known = {ops.get(win.node) for win in found}
@@ -177,7 +176,6 @@ def _before(cost: NetworkCost, kernel: KernelCost) -> str:
 
 
 def _moves(cost: NetworkCost, report: Mapping[str, Any]) -> Iterator[Win]:
-    """Yield kernels that only change dtypes or storage, by what they do."""
     reasons = {
         str(row.get("name")): str(row.get("reason", ""))
         for rows in (

@@ -20,7 +20,6 @@ FORMATS = ("text", "json", "html")
 
 
 def render_plan(name: str, plan: DtypePlan, findings: Iterable[Diagnostic] = ()) -> str:
-    """The plan in one of FORMATS; JSON also has why the command fails."""
     if name == "json":
         document = {**plan.as_json(), "diagnostics": [finding.as_json() for finding in findings]}
         return json.dumps(document, indent=2, allow_nan=False) + "\n"
@@ -135,7 +134,6 @@ def point_text(point: PlanPoint, plan: DtypePlan) -> str:
 
 
 def plan_tables(plan: DtypePlan, *, whole: bool = True) -> list[Table]:
-    """The tables: what is compared, the curve where it says more, and the nodes."""
     compared = tuple(
         (spoken(name), *_numbers(point))
         for name, point in _compared(plan).items()
@@ -158,7 +156,6 @@ def _compared(plan: DtypePlan) -> dict[str, PlanPoint | None]:
 
 
 def _curve(plan: DtypePlan, *, whole: bool) -> Table:
-    """Tabulate the points that no other one beats, or those around the plan."""
     shown = plan.curve
     if not whole:
         at = shown.index(plan.chosen) if plan.chosen in shown else 0

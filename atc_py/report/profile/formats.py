@@ -196,7 +196,6 @@ _READ, _WRITE = 0, 1
 
 
 def trace_json(cost: NetworkCost) -> str:
-    """The trace of one run: cores, pipes of the busiest core, transfers, and memory."""
     events = [*_names(cost), *(event for kernel in cost.kernels for event in _slices(kernel))]
     events += _counters(cost)
     document = {
@@ -236,7 +235,6 @@ def _name_event(what: str, pid: int, tid: int, name: str) -> dict[str, Any]:
 
 
 def _slices(kernel: KernelCost) -> Iterator[dict[str, Any]]:
-    """Yield a kernel on its cores, its pipes and its transfers; its launch comes first."""
     cost = kernel.cost
     start = kernel.start + cost.overhead
     about = {

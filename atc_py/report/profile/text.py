@@ -49,7 +49,6 @@ def time_text(span: TimeRange) -> str:
 
 
 def profile_tables(done: Profile, *, every: bool = False) -> list[Table]:
-    """Everything that the text form shows; with `every`, every kernel."""
     tables = [] if done.calibration is None else calibration_tables(done.calibration)
     tables += semantics_tables(done.semantics)
     if len(done.socs) > 1:
@@ -97,7 +96,6 @@ def _gear_tables(gears: Sequence[GearCost]) -> list[Table]:
 
 
 def _batch_tables(soc: SocProfile) -> list[Table]:
-    """Batches side by side: a bar for the throughput of each, and the best one marked."""
     best = soc.best
     if best is None:
         return []
@@ -141,7 +139,6 @@ def comparison_table(done: Profile) -> Table:
 
 
 def _summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
-    """(what, figure) of the whole model."""
     busy = COMMA.join(
         Text("{name} {share}", context="pipe", name=Text(PIPE_NAMES[name]), share=f"{share:.0%}")
         for name, share in cost.busy.items()
@@ -198,7 +195,6 @@ def _bottleneck_shares(kernels: Sequence[KernelCost], whole: float) -> str:
 
 
 def _operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
-    """A row for each kind of kernel, those that take longest first."""
     whole = cost.in_kernels
     rows: list[tuple[str, ...]] = []
     for op, kernels in cost.by_operator().items():

@@ -117,7 +117,6 @@ def _list_text(done: Quantization) -> str:
 
 
 def _rolled_back(done: Quantization) -> Text:
-    """The words on layers that some SoCs take back to float16."""
     rows = [soc for soc in socs() if soc.quant_rules.roll_back]
     limit = max(soc.quant_rules.roll_back for soc in rows)
     families = ", ".join(dict.fromkeys(soc.family.value for soc in rows))
@@ -294,7 +293,6 @@ def _signed(gain: float | None) -> str:
 
 
 def fall_back_tables(fall_back: FallBack) -> list[Table]:
-    """The search for the target: what it found, the order of the layers, and the curve."""
     target = ", ".join(f"{name} {least_text(least)}" for name, least in fall_back.target.items())
     facts = [
         (

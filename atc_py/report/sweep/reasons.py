@@ -54,7 +54,6 @@ def code_text(code: str) -> str:
 
 
 def reasons_table(rows: Sequence[SweepRow]) -> Table | None:
-    """The most frequent codes, each with a row that has it; None where no row has any."""
     counts = reason_counts(rows)
     if not counts:
         return None
@@ -70,7 +69,6 @@ def reasons_table(rows: Sequence[SweepRow]) -> Table | None:
 
 
 def rows_table(rows: Sequence[SweepRow]) -> Table | None:
-    """A line a row with the columns that say something; None where there are more than `_FEW`."""
     if len(rows) > _FEW:
         return None
     of = [row.combination for row in rows]
