@@ -37,6 +37,8 @@ _FINGERPRINT = "atcFinding/v1"
 def check_sarif(document: CheckDocument) -> str:
     found = [finding for model in document.models for finding in model.all_findings]
     rules = _positions_of(each.code for each in found)
+    codes = map(find_code, rules)
+    successful = not any(code is not None and code.exit is ExitCode.FILE for code in codes)
     uris = {model.path: _uri(model.path) for model in document.models}
     artifacts = _positions_of(uris.values())
     files = {path: {"uri": uri, "index": artifacts[uri]} for path, uri in uris.items()}
@@ -57,7 +59,7 @@ def check_sarif(document: CheckDocument) -> str:
                 "rules": [_rule(code) for code in rules],
             }
         },
-        "invocations": [_invocation(document, files, successful=not _was_unread(found))],
+        "invocations": [_invocation(document, files, successful=successful)],
         "artifacts": [
             {
                 "location": {"uri": uri},
@@ -208,8 +210,3 @@ def _uri(path: str) -> str:
 def _message(text: str) -> str:
     """`text` as SARIF's messages have it: braces and links have a meaning there."""
     return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
-
-
-def _was_unread(findings: Iterable[Found]) -> bool:
-    codes = (find_code(finding.code) for finding in findings)
-    return any(code is not None and code.exit is ExitCode.FILE for code in codes)

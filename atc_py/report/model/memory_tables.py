@@ -23,6 +23,12 @@ def memory_row(facts: MemoryFacts | None) -> tuple[tuple[str, str], ...]:
 def memory_tables(facts: MemoryFacts | None) -> list[Table]:
     if facts is None:
         return []
+    values = [
+        Text("{n} in the arena", n=facts.shared),
+        Text("{n} inside a launch", n=facts.on_chip),
+    ]
+    if facts.at_run:
+        values.append(Text("{n} with dims known only at run time", n=facts.at_run))
     rows = [
         ("weights", format_bytes(facts.weights)),
         ("inputs", format_bytes(facts.inputs)),
@@ -30,7 +36,7 @@ def memory_tables(facts: MemoryFacts | None) -> list[Table]:
         ("arena", _arena_text(facts)),
         ("workspace", format_bytes(facts.workspace)),
         ("total", format_bytes(facts.total)),
-        ("values", _values_text(facts)),
+        ("values", COMMA.join(values)),
     ]
     tables = [Table("Memory", ("", ""), tuple(rows))]
     if facts.tensors:
@@ -47,13 +53,6 @@ def _arena_text(facts: MemoryFacts) -> str:
         ratio=f"{facts.ratio:.2f}",
     )
     return text if facts.reuse else text + Text(": reuse is switched off")
-
-
-def _values_text(facts: MemoryFacts) -> str:
-    parts = [Text("{n} in the arena", n=facts.shared), Text("{n} inside a launch", n=facts.on_chip)]
-    if facts.at_run:
-        parts.append(Text("{n} with dims known only at run time", n=facts.at_run))
-    return COMMA.join(parts)
 
 
 def _widest(facts: MemoryFacts) -> Table:

@@ -22,7 +22,7 @@ from atc_py.report.page.findings import BothChecks, check_json
 from atc_py.report.page.graphs import compiled_json, source_json
 from atc_py.report.page.precision import precision_json
 from atc_py.report.page.verdict import outputs_json
-from atc_py.report.page.wins import Win, biggest_wins, fusions_json
+from atc_py.report.page.wins import biggest_wins, fusions_json
 from atc_py.report.page.words import diagnostic_json, in_both, name_text, table_json
 from atc_py.report.profile.text import bound_text, calibration_tables
 from atc_py.report.tables import Table, format_time
@@ -167,7 +167,9 @@ def summary_document(
 
 def _document(done: ModelSummary, checks: BothChecks | None, at: int) -> dict[str, object]:
     check = None if checks is None else check_json(checks, at)
-    wins, state = _wins(done), _state(done, check)
+    state, wins = _state(done, check), []
+    if done.profile is not None and done.compiled is not None and done.profile.costs:
+        wins = biggest_wins(done.profile.costs[0], done.compiled.report)
     return {
         "path": name_text(str(done.model) if done.board is None else run_name(done.board)),
         "facts": _facts(done),
@@ -205,12 +207,6 @@ def _state(done: ModelSummary, check: dict[str, Any] | None) -> str:
         return "refused"
     verdict = None if check is None else check["verdict"]
     return {"error": "refused", "unknown": "undecided"}.get(str(verdict), "compiles")
-
-
-def _wins(done: ModelSummary) -> list[Win]:
-    if done.profile is None or done.compiled is None or not done.profile.costs:
-        return []
-    return biggest_wins(done.profile.costs[0], done.compiled.report)
 
 
 def _facts(done: ModelSummary) -> dict[str, object]:

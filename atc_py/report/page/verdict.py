@@ -112,18 +112,14 @@ def verdict_line(done: ModelSummary) -> Text:
         return head + Text("compiles, but the device stopped")
     if compared is None or not failing:
         return head + Text("compiles", context="verdict")
-    count, goal = len({*compared.outputs, *compared.uncompared}), _goal(compared)
+    count = len({*compared.outputs, *compared.uncompared})
+    targets = " ".join(f"{name}={least:g}" for name, least in compared.targets.items())
     named = SEMICOLON.join(each.name + COLON + each.why for each in failing[:_NAMED])
     more = left_out(len(failing), _NAMED)
     fail = Text(
         "compiles, but {count} of {count_2} outputs fail{goal}",
         count=len(failing),
         count_2=count,
-        goal=goal,
+        goal=f" --fail-under {targets}" if targets else "",
     )
     return head + fail + COLON + named + more
-
-
-def _goal(compared: LayerComparison) -> str:
-    parts = [f"{name}={least:g}" for name, least in compared.targets.items()]
-    return f" --fail-under {' '.join(parts)}" if parts else ""

@@ -49,22 +49,23 @@ def float_quantization_tables(done: FloatQuantization) -> list[Table]:
         *([("normalizations folded", str(done.folded_norms))] if done.folded_norms else []),
         *([("record", str(done.record))] if done.record is not None else []),
     )
-    measured = proof_tables(done)
+    balanced = tuple(
+        (row.tensor, f"{row.gain:.1f}", f"{row.strength:.1f}") for row in done.balanced
+    )
+    heads = ("tensor", "gain dB>", "strength>")
+    tables = [Table("Layers on int8", _HEADINGS, tuple(map(_row, layers)))]
+    if done.proof is not None:
+        tables = [layers_table(done), outputs_table(done.proof, done.executor)]
+        if done.proof.fall_back is not None:
+            tables += fall_back_tables(done.proof.fall_back)
+        tables.append(Table("Size and time", ("", ""), tuple(gains_rows(done))))
     return [
-        *(measured or [Table("Layers on int8", _HEADINGS, tuple(map(_row, layers)))]),
-        *([_balanced(done)] if done.balanced else []),
+        *tables,
+        *([Table("Channels balanced", heads, balanced)] if balanced else []),
         *gain_tables(done),
         Table("Calibration", ("", ""), rows),
         *(table for file in done.written for table in quantization_tables(file)),
     ]
-
-
-def _balanced(done: FloatQuantization) -> Table:
-    rows = tuple(
-        (balance.tensor, f"{balance.gain:.1f}", f"{balance.strength:.1f}")
-        for balance in done.balanced
-    )
-    return Table("Channels balanced", ("tensor", "gain dB>", "strength>"), rows)
 
 
 def _row(layer: QuantizedLayerFacts) -> tuple[str, ...]:
@@ -189,15 +190,6 @@ def summary_line(done: FloatQuantization) -> Text:
             )
         )
     return verbatim(visible(str(done.model))) + COLON + SEMICOLON.join(parts)
-
-
-def proof_tables(done: FloatQuantization) -> list[Table]:
-    if done.proof is None:
-        return []
-    tables = [layers_table(done), outputs_table(done.proof, done.executor)]
-    if done.proof.fall_back is not None:
-        tables += fall_back_tables(done.proof.fall_back)
-    return [*tables, Table("Size and time", ("", ""), tuple(gains_rows(done)))]
 
 
 def layers_table(done: FloatQuantization) -> Table:
