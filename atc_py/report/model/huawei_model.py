@@ -102,9 +102,8 @@ def _gears(name: str, gears: Sequence[tuple[int, ...]]) -> Table:
     left = len(gears) - _MOST_GEARS
     if left > 0:
         rows.append(("", Text("and {left} more", left=left)))
-    return Table(
-        Text("Gears: {name}", name=Text(name)), ("gear>", "values"), tuple(rows), said=(1,)
-    )
+    title = Text("Gears: {name}", name=Text(name))
+    return Table(title, ("gear>", "values"), tuple(rows), said=(1,))
 
 
 def _pictures(pictures: HuaweiPictures) -> Table:

@@ -64,13 +64,6 @@ def _widest(facts: MemoryFacts) -> Table:
     if more:
         rest = sum(tensor.nbytes for tensor in facts.tensors[_SHOWN:])
         rows.append((spoken(Text("{more} more", more=more)), "", "", format_bytes(rest)))
-    return Table(
-        Text(
-            "Peak: {bytes} while {node} ({op}) runs",
-            bytes=format_bytes(facts.lower_bound),
-            node=facts.node,
-            op=facts.op,
-        ),
-        ("tensor", "type", "offset>", "size>"),
-        tuple(rows),
-    )
+    title = Text("Peak: {bytes} while {node} ({op}) runs")
+    title = title.with_values(bytes=format_bytes(facts.lower_bound), node=facts.node, op=facts.op)
+    return Table(title, ("tensor", "type", "offset>", "size>"), tuple(rows))

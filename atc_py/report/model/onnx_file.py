@@ -12,16 +12,12 @@ def onnx_tables(facts: OnnxFacts) -> list[Table]:
     opsets = ", ".join(
         f"{domain or 'ai.onnx'} {version}" for domain, version in facts.opsets.items()
     )
+    written = Text("{producer}, IR version {ir_version}").with_values(
+        producer=facts.producer or Text("unknown", context="producer"), ir_version=facts.ir_version
+    )
     summary = (
         ("graph", facts.name),
-        (
-            "written by",
-            Text(
-                "{producer}, IR version {ir_version}",
-                producer=facts.producer or Text("unknown", context="producer"),
-                ir_version=facts.ir_version,
-            ),
-        ),
+        ("written by", written),
         ("opsets", opsets),
         ("nodes", str(sum(operator.nodes for operator in facts.operators))),
         ("parameters", f"{facts.parameters:,}, {format_bytes(facts.weight_bytes)}"),

@@ -52,23 +52,14 @@ def precision_tables(precision_record: PrecisionRecord) -> list[Table]:
         for node in precision_record["nodes"]
     )
     casts = tuple(
-        (
-            row["name"],
-            row["tensor"],
-            f"{row['from']} > {row['to']}",
-            recorded_text(row["reason"]),
-        )
+        (row["name"], row["tensor"], f"{row['from']} > {row['to']}", recorded_text(row["reason"]))
         for row in precision_record["casts"]
     )
     head = ("node", "operator", "engine", "in the model", "compiled", "rule")
+    heads = ("cast", "of", "dtypes", "why")
     return [
         Table(Text("Precision of {count} nodes", count=len(nodes)), head, nodes, said=(5,)),
-        Table(
-            Text("{count} casts", count=len(casts)),
-            ("cast", "of", "dtypes", "why"),
-            casts,
-            said=(3,),
-        ),
+        Table(Text("{count} casts", count=len(casts)), heads, casts, said=(3,)),
     ]
 
 
