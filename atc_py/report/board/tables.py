@@ -90,15 +90,13 @@ def _summary(done: BoardComparison) -> Iterator[tuple[str, str]]:
         "{compared} compared, {conversions} conversions that atc inserted, {steps} steps, {unread} "
         "not read"
     )
-    yield (
-        "results of the board",
-        text.with_values(
-            compared=counts[LayerState.COMPARED] + counts[LayerState.STATISTICS],
-            conversions=counts[LayerState.CONVERSION],
-            steps=counts[LayerState.STEP],
-            unread=counts[LayerState.UNREAD],
-        ),
+    text = text.with_values(
+        compared=counts[LayerState.COMPARED] + counts[LayerState.STATISTICS],
+        conversions=counts[LayerState.CONVERSION],
+        steps=counts[LayerState.STEP],
+        unread=counts[LayerState.UNREAD],
     )
+    yield "results of the board", text
     if counts[LayerState.STATISTICS]:
         yield "compared only by statistics", str(counts[LayerState.STATISTICS])
     kinds = (
@@ -111,13 +109,10 @@ def _summary(done: BoardComparison) -> Iterator[tuple[str, str]]:
         if found:
             yield name, first_names(found)
     if done.without_json:
-        yield (
-            "names",
-            Text(
-                "without the JSON of the model, only the dumps themselves say which nodes they "
-                "belong to"
-            ),
+        text = Text(
+            "without the JSON of the model, only the dumps themselves say which nodes they belong to"
         )
+        yield "names", text
 
 
 def _outputs(done: BoardComparison) -> Table:

@@ -1,6 +1,7 @@
 """A layer-by-layer comparison as tables, the worst layers first."""
 
 import math
+from collections import Counter
 
 from atc_py.report.layers.spreads import spreads_table
 from atc_py.report.layers.suggestion import suggestion_blocks
@@ -229,12 +230,10 @@ def _own_errors(done: LayerComparison) -> list[str]:
         )
     left = len(done.own_errors) - _OWN_SHOWN
     if left > 0:
-        lines.append(
-            Text(
-                "the original's own error shows at {left} more nodes, and was taken out there too",
-                left=left,
-            )
+        text = Text(
+            "the original's own error shows at {left} more nodes, and was taken out there too"
         )
+        lines.append(text.with_values(left=left))
     return [visible(line) for line in lines]
 
 
@@ -267,11 +266,9 @@ def outputs_table(done: LayerComparison) -> Table:
     rows = []
     for name in (*done.outputs, *(each for each in done.uncompared if each not in done.outputs)):
         figures: tuple[str, ...] = ("-",) * len(_COLUMNS[3:])
-        origin = (
-            Text("not compared: {message}", message=done.uncompared[name])
-            if name in done.uncompared
-            else ""
-        )
+        origin = ""
+        if name in done.uncompared:
+            origin = Text("not compared: {message}", message=done.uncompared[name])
         if name in done.outputs:
             layer = done.layers[done.outputs[name]]
             figures, origin = _figures(layer), origin or spoken(origin_words(done, layer))
@@ -317,19 +314,18 @@ def _figures(layer: Layer) -> tuple[str, ...]:
 
 
 def _unmatched_table(done: LayerComparison) -> Table:
-    counts: dict[tuple[str, str, str], int] = {}
-    for side, group in (("device", done.device_alone), ("original", done.original_alone)):
-        for each in group:
-            key = (side, each.op, each.reason)
-            counts[key] = counts.get(key, 0) + 1
-    ranked = sorted(counts.items(), key=lambda item: -item[1])
+    counts = Counter(
+        (side, node.op, node.reason)
+        for side, group in (("device", done.device_alone), ("original", done.original_alone))
+        for node in group
+    )
+    ranked = counts.most_common()
     rows = [(spoken(side), op, str(count), why) for (side, op, why), count in ranked[:_ALONE_SHOWN]]
     left = sum(count for _, count in ranked[_ALONE_SHOWN:])
     if left:
         rows.append(("", spoken("others"), str(left), "--format json names them all"))
-    return Table(
-        "Without counterpart", ("side", "operator", "nodes>", "why"), tuple(rows), said=(3,)
-    )
+    heads = ("side", "operator", "nodes>", "why")
+    return Table("Without counterpart", heads, tuple(rows), said=(3,))
 
 
 def cost_lines(done: LayerComparison) -> list[str]:

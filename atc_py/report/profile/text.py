@@ -144,12 +144,10 @@ def _summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
         for name, share in cost.busy.items()
         if share >= _LEAST
     )
+    kernels = Text("{count} for {nodes} operators", count=len(cost.kernels), nodes=cost.nodes)
     rows = [
         ("time", time_text(cost.time)),
-        (
-            "kernels",
-            Text("{count} for {nodes} operators", count=len(cost.kernels), nodes=cost.nodes),
-        ),
+        ("kernels", kernels),
         ("bound by", _bottleneck_shares(cost.kernels, cost.in_kernels)),
         ("pipes busy", busy or spoken("none")),
         ("memory", _memory_text(cost)),
@@ -235,22 +233,14 @@ def _kernel_table(cost: NetworkCost, *, every: bool) -> Table:
 
 def calibration_tables(done: Calibration) -> list[Table]:
     factors = done.fit.factors
+    share = Text("{share} of its peak rate")
+    error = Text("{before} before, {spread} after (root mean square)")
     rows = (
-        *(
-            (name, Text("{share} of its peak rate", share=f"{getattr(factors, name):.1%}"))
-            for name in SHARES
-        ),
+        *((name, share.with_values(share=f"{getattr(factors, name):.1%}")) for name in SHARES),
         ("launch", format_time(factors.launch)),
-        (
-            "error",
-            Text(
-                "{before} before, {spread} after (root mean square)",
-                before=f"{done.before:.1%}",
-                spread=f"{done.fit.spread:.1%}",
-            ),
-        ),
+        ("error", error.with_values(before=f"{done.before:.1%}", spread=f"{done.fit.spread:.1%}")),
+        *(("left out", line) for line in left_out_lines(done.left_out)),
     )
-    rows += tuple(("left out", line) for line in left_out_lines(done.left_out))
     title = Text("Factors refitted to {count} measurements on {soc}")
     tables = [
         Table(title.with_values(count=done.count, soc=done.soc), ("", ""), rows),

@@ -1,6 +1,7 @@
 """A quantized model as tables: what it is, what int8 costs and gains."""
 
 import math
+from collections.abc import Iterator
 
 from atc_py.onnx_graph.source import Outcome
 from atc_py.report.fix.words import ACCEPTED
@@ -86,22 +87,26 @@ _OUTCOMES = {Outcome.FLOAT: "in floats", Outcome.KEPT: "unchanged"}
 
 
 def quantization_tables(done: Quantization) -> list[Table]:
-    before, after = format_bytes(done.bytes_before), format_bytes(done.bytes_after)
-    rows = [
-        ("layers on int8", share_text(done.integer_layers, done.layers)),
-        *([("run on float16", _rolled_back(done))] if done.rolled_back else []),
-        *([("biases read", spoken(done.read_as.text))] if done.read_as is not None else []),
-        *([("biases written", done.written_as.value)] if done.written_as is not None else []),
-        ("opset", str(done.opset)),
-        ("operator list", _list_text(done)),
-        ("model", f"{done.model} ({before})"),
-        ("output", f"{done.output} ({after})"),
-    ]
-    if done.data is not None:
-        rows.append(("weights", str(done.data)))
     others = _other_nodes_table(done)
     fixed = [fixed_nodes_table(done.fixed)] if done.fixed else []
-    return [*fixed, *([others] if others.rows else []), Table("Result", ("", ""), tuple(rows))]
+    result = Table("Result", ("", ""), tuple(_result_rows(done)))
+    return [*fixed, *([others] if others.rows else []), result]
+
+
+def _result_rows(done: Quantization) -> Iterator[tuple[str, str]]:
+    yield "layers on int8", share_text(done.integer_layers, done.layers)
+    if done.rolled_back:
+        yield "run on float16", _rolled_back(done)
+    if done.read_as is not None:
+        yield "biases read", spoken(done.read_as.text)
+    if done.written_as is not None:
+        yield "biases written", done.written_as.value
+    yield "opset", str(done.opset)
+    yield "operator list", _list_text(done)
+    yield "model", f"{done.model} ({format_bytes(done.bytes_before)})"
+    yield "output", f"{done.output} ({format_bytes(done.bytes_after)})"
+    if done.data is not None:
+        yield "weights", str(done.data)
 
 
 def _list_text(done: Quantization) -> str:
@@ -156,39 +161,19 @@ _ENGINES = {"ort": "onnxruntime", "sim": Text("the simulator")}
 
 def summary_line(done: FloatQuantization) -> Text:
     first = done.written[0]
-    parts: list[str] = [
-        Text(
-            "{integer} of {layers} layers on int8",
-            integer=first.integer_layers,
-            layers=first.layers,
-        )
-    ]
+    layers = Text("{integer} of {layers} layers on int8")
+    parts = [layers.with_values(integer=first.integer_layers, layers=first.layers)]
     outputs = () if done.proof is None else tuple(done.proof.outputs.values())
     if outputs:
         cosine, snr = (min(getattr(each, name) for each in outputs) for name in ("cosine", "snr"))
-        parts.append(
-            Text(
-                "cosine of the outputs at least {cosine}, SNR {snr} dB",
-                cosine=f"{cosine:.6f}",
-                snr=decibel_text(snr),
-            )
-        )
-    parts.append(
-        Text(
-            "file size {before} -> {after}",
-            before=format_bytes(first.bytes_before),
-            after=format_bytes(first.bytes_after),
-        )
-    )
+        text = Text("cosine of the outputs at least {cosine}, SNR {snr} dB")
+        parts.append(text.with_values(cosine=f"{cosine:.6f}", snr=decibel_text(snr)))
+    before, after = format_bytes(first.bytes_before), format_bytes(first.bytes_after)
+    parts.append(Text("file size {before} -> {after}", before=before, after=after))
     speed = None if done.proof is None else done.proof.speed
     if speed is not None and speed.int8:
-        parts.append(
-            Text(
-                "{gain} times the float16 speed on {soc}, estimated",
-                gain=f"{speed.float16 / speed.int8:.2f}",
-                soc=speed.soc,
-            )
-        )
+        text = Text("{gain} times the float16 speed on {soc}, estimated")
+        parts.append(text.with_values(gain=f"{speed.float16 / speed.int8:.2f}", soc=speed.soc))
     return verbatim(visible(str(done.model))) + COLON + SEMICOLON.join(parts)
 
 
@@ -286,13 +271,9 @@ def _signed(gain: float | None) -> str:
 
 def fall_back_tables(fall_back: FallBack) -> list[Table]:
     target = ", ".join(f"{name} {least_text(least)}" for name, least in fall_back.target.items())
+    reached = Text("{target}: reached" if fall_back.reached else "{target}: not reached")
     facts = [
-        (
-            "target",
-            Text(
-                "{target}: reached" if fall_back.reached else "{target}: not reached", target=target
-            ),
-        ),
+        ("target", reached.with_values(target=target)),
         ("layers in floats", share_text(len(fall_back.floats), len(fall_back.order))),
         ("trials", str(fall_back.trials)),
         ("most costly layers", first_names([*fall_back.order], _SHOWN)),
@@ -322,31 +303,18 @@ _SHOWN = 3
 """Layers that a line names."""
 
 
-def gains_rows(done: FloatQuantization) -> list[tuple[str, str]]:
-    before = format_bytes(done.written[0].bytes_before) if done.written else ""
-    rows = [("float model", before)]
-    rows += [
-        (Text("{form} form", form=file.form), format_bytes(file.bytes_after))
-        for file in done.written
-    ]
+def gains_rows(done: FloatQuantization) -> Iterator[tuple[str, str]]:
+    yield "float model", format_bytes(done.written[0].bytes_before) if done.written else ""
+    for file in done.written:
+        yield Text("{form} form", form=file.form), format_bytes(file.bytes_after)
     speed = None if done.proof is None else done.proof.speed
     if speed is not None:
+        time = Text("{float16} µs, estimated", float16=f"{speed.float16:.1f}")
+        yield Text("float16 on {soc}", soc=speed.soc), time
         gain = speed.float16 / speed.int8 if speed.int8 else 1.0
-        rows += [
-            (
-                Text("float16 on {soc}", soc=speed.soc),
-                Text("{float16} µs, estimated", float16=f"{speed.float16:.1f}"),
-            ),
-            (
-                Text("int8 on {soc}", soc=speed.soc),
-                Text(
-                    "{int8} µs, estimated: {gain} times the speed",
-                    int8=f"{speed.int8:.1f}",
-                    gain=f"{gain:.2f}",
-                ),
-            ),
-        ]
-    return rows
+        time = Text("{int8} µs, estimated: {gain} times the speed")
+        time = time.with_values(int8=f"{speed.int8:.1f}", gain=f"{gain:.2f}")
+        yield Text("int8 on {soc}", soc=speed.soc), time
 
 
 def decibel_text(value: float | None) -> str:
