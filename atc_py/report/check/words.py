@@ -120,10 +120,7 @@ def _refused(count: int, cann: str, *, only: bool, also: bool) -> Text:
         return Text("it is refused by the parser of CANN {cann}", cann=cann)
     if also:
         return plural(
-            count,
-            "{n} is refused by its parser",
-            "{n} are refused by its parser",
-            cann=cann,
+            count, "{n} is refused by its parser", "{n} are refused by its parser", cann=cann
         )
     return plural(
         count,
@@ -167,10 +164,7 @@ def lists_text(document: CheckDocument, model: CheckedModel) -> Text:
     errors = Standing.ERROR.value
     rows = [
         (document.operator_list, errors, model.counts.get(errors, 0)),
-        *(
-            (other_list.name, other_list.verdict, other_list.errors)
-            for other_list in model.other_lists
-        ),
+        *((other.name, other.verdict, other.errors) for other in model.other_lists),
     ]
     return SEMICOLON.join(
         verbatim(name)

@@ -239,13 +239,11 @@ def program_html(done: ProgramRun) -> str:
 
 def _facts(done: ProgramRun) -> list[tuple[str, str]]:
     on_npu = sum(model.where in {"npu", "both"} for model in done.models)
+    models = Text("{count}, {on_npu} on the simulated NPU", count=len(done.models), on_npu=on_npu)
     facts = [
         ("exit status", str(done.status)),
         ("time", format_seconds(done.seconds)),
-        (
-            "models",
-            Text("{count}, {on_npu} on the simulated NPU", count=len(done.models), on_npu=on_npu),
-        ),
+        ("models", models),
     ]
     options = [
         (_OPTION_NAMES.get(keyword, keyword.replace("_", " ")), _option(value))
@@ -292,20 +290,13 @@ def _option(value: object) -> str:
 
 
 def _model(model: ProgramModel, name: str) -> dict[str, Any]:
+    sessions = plural(model.processes, "{count} in {n} process", "{count} in {n} processes")
     facts = [
         ("file", model.file or "(bytes)"),
         ("graph", model.name or "-"),
         ("SHA-256", model.digest or "-"),
         ("size", format_bytes(model.bytes)),
-        (
-            "sessions",
-            plural(
-                model.processes,
-                "{count} in {n} process",
-                "{count} in {n} processes",
-                count=model.sessions,
-            ),
-        ),
+        ("sessions", sessions.with_values(n=model.processes, count=model.sessions)),
         ("on the NPU", _use(model.npu)),
         ("in onnxruntime", _use(model.onnxruntime)),
     ]

@@ -66,11 +66,9 @@ def why_not_lines(effects: Iterable[FusionEffect], wanted: Iterable[str]) -> Ite
             yield Text("{name}: the pass did not run", name=name)
             continue
         record, miss = effect.record, effect.record.nearest
-        yield Text(
-            "{effect}: matched {matched} times, rewritten {effective} times",
-            effect=effect.name,
-            matched=record.matched,
-            effective=record.effective,
+        text = Text("{effect}: matched {matched} times, rewritten {effective} times")
+        yield text.with_values(
+            effect=effect.name, matched=record.matched, effective=record.effective
         )
         if miss is None:
             yield "  " + Text("no other near miss" if record.matched else "no near miss")
@@ -79,26 +77,21 @@ def why_not_lines(effects: Iterable[FusionEffect], wanted: Iterable[str]) -> Ite
         template = "at {node}; {depth} nodes of the pattern matched"
         if miss.origins:
             template = "at {node}, from {origins}; {depth} nodes of the pattern matched"
-        yield "    " + Text(
-            template,
-            node=repr(miss.node),
-            origins=", ".join(map(repr, miss.origins)),
-            depth=miss.depth,
-        )
+        origins = ", ".join(map(repr, miss.origins))
+        yield "    " + Text(template, node=repr(miss.node), origins=origins, depth=miss.depth)
 
 
 def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:
     if not check.layers:
         return []
-    said = language()
-    reasons = Counter(layer.reason.in_language(said) for layer in check.layers if layer.reason)
+    reasons = Counter(spoken(layer.reason) for layer in check.layers if layer.reason)
     done = len(check.layers) - sum(reasons.values())
     parts = [
         Text("{count} because {reason}", count=count, reason=reason)
         for reason, count in reasons.most_common()
     ]
     rest = Text("; on floats ") + COMMA.join(parts) if parts else Text("")
-    return [("layers on int8", share_text(done, len(check.layers)) + rest.in_language(said))]
+    return [("layers on int8", share_text(done, len(check.layers)) + spoken(rest))]
 
 
 def conversion_tables(done: Conversion) -> list[Table]:
@@ -122,17 +115,15 @@ def _stages(done: Conversion) -> Table:
 def _operators(facts: Facts) -> Table:
     before, after = _by_frequency(facts.source_operators), _by_frequency(facts.target_operators)
     pairs = zip_longest(before, after, fillvalue=("", ""))
-    return Table(
-        Text(
-            "Operators: {file_nodes} nodes in the file, {values} after folding constants, "
-            "{values_2} compiled",
-            file_nodes=facts.file_nodes,
-            values=sum(facts.source_operators.values()),
-            values_2=sum(facts.target_operators.values()),
-        ),
-        ("ONNX", "count>", "target", "count>"),
-        tuple(ours + theirs for ours, theirs in pairs),
+    title = Text(
+        "Operators: {file_nodes} nodes in the file, {values} after folding constants, "
+        "{values_2} compiled",
+        file_nodes=facts.file_nodes,
+        values=sum(facts.source_operators.values()),
+        values_2=sum(facts.target_operators.values()),
     )
+    rows = tuple(ours + theirs for ours, theirs in pairs)
+    return Table(title, ("ONNX", "count>", "target", "count>"), rows)
 
 
 def _by_frequency(counts: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -144,7 +135,9 @@ def _summary(done: Conversion) -> Table:
     facts = done.facts
     engines = ", ".join(f"{name} {count}" for name, count in sorted(facts.engines.items()))
     changed = ", ".join(f"{e.name} {e.changes}" for e in facts.passes if e.changes)
-    before, after = format_bytes(facts.weights_in), format_bytes(done.weights_out)
+    weights = Text("{before} in the ONNX file, {after} compiled").with_values(
+        before=format_bytes(facts.weights_in), after=format_bytes(done.weights_out)
+    )
     rows = (
         ("SoC", facts.soc),
         ("precision mode", facts.precision_mode),
@@ -156,10 +149,7 @@ def _summary(done: Conversion) -> Table:
         ("launches", _launches_text(facts)),
         ("conversions left", conversions_text(facts.target_operators)),
         ("kernel stubs", str(facts.kernels)),
-        (
-            "weights",
-            Text("{before} in the ONNX file, {after} compiled", before=before, after=after),
-        ),
+        ("weights", weights),
         *memory_row(done.memory),
         *([] if done.time is None else [("estimated time", time_text(done.time))]),
         ("output", f"{done.output} ({format_bytes(done.file_bytes)})"),

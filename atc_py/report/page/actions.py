@@ -107,16 +107,11 @@ def _words(name: str, values: Sequence[str]) -> Iterator[str]:
 def _refused(done: ModelSummary, check: dict[str, Any] | None) -> Iterator[dict[str, object]]:
     if check is not None:
         if check["fix"]:
-            count = check["removed"]
-            yield _action(
-                Text("Rewrite what the list refuses: removes {count} errors.", count=count),
-                check["fix"],
-            )
+            text = Text("Rewrite what the list refuses: removes {count} errors.")
+            yield _action(text.with_values(count=check["removed"]), check["fix"])
         if check["shape_option"] and check["verdict"] in {"unknown", "error"}:
-            yield _action(
-                Text("Fix the open dims of its inputs."),
-                f"{_command(done, 'report')} {check['shape_option']}",
-            )
+            command = f"{_command(done, 'report')} {check['shape_option']}"
+            yield _action(Text("Fix the open dims of its inputs."), command)
         yield from _errors(check["findings"])
     for found in done.refusals:
         text = Text(found.message) + COLON + Text(found.help or found.code.remedy)

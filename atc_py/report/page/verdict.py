@@ -42,15 +42,7 @@ def failing_outputs(compared: LayerComparison | None) -> list[FailingOutput]:
         if own and why is not None:
             text = Text("was not compared: {why}", why=why)
         elif own:
-            text = COMMA.join(
-                Text(
-                    "{figure} {value} is below {least}",
-                    figure=miss.figure,
-                    value=f"{miss.value or 0.0:.6g}",
-                    least=f"{miss.least or 0.0:g}",
-                )
-                for miss in own
-            )
+            text = COMMA.join(map(_miss_text, own))
         elif not compared.targets and at is not None and compared.layers[at].faults:
             layer = compared.layers[at]
             text = Text("relative error {error}", error=number_text(layer.judged_error))
@@ -60,6 +52,11 @@ def failing_outputs(compared: LayerComparison | None) -> list[FailingOutput]:
             continue
         found.append(FailingOutput(name, text, at, bool(own)))
     return sorted(found, key=lambda each: -_error(compared, each))
+
+
+def _miss_text(miss: TargetMiss) -> Text:
+    value, least = f"{miss.value or 0.0:.6g}", f"{miss.least or 0.0:g}"
+    return Text("{figure} {value} is below {least}", figure=miss.figure, value=value, least=least)
 
 
 def _error(compared: LayerComparison, output: FailingOutput) -> float:

@@ -51,20 +51,14 @@ def head_lines(plan: DtypePlan) -> list[str]:
 
 def verdict_lines(plan: DtypePlan) -> list[str]:
     target = ", ".join(f"{name} >= {least_text(least)}" for name, least in plan.target.items())
-    if plan.reached:
-        head = Text(
-            "target {target}: reached in {time} with {point}",
-            target=target,
-            time=format_time(plan.chosen.seconds),
-            point=point_text(plan.chosen, plan),
-        )
-    else:
+    head = Text("target {target}: reached in {time} with {point}")
+    if not plan.reached:
         head = Text(
             "target {target}: not reached by any assignment that was tried; the one with the "
-            "smallest error has {point}",
-            target=target,
-            point=point_text(plan.chosen, plan),
+            "smallest error has {point}"
         )
+    time, point = format_time(plan.chosen.seconds), point_text(plan.chosen, plan)
+    head = head.with_values(target=target, time=time, point=point)
     lines: list[str] = [head, _estimated(plan), SEMICOLON.join((_counted(plan), _searched(plan)))]
     lines += [text for _, text in newer_texts(plan.newer)]
     reasons: dict[str, list[str]] = {}
@@ -219,12 +213,9 @@ def _numbers(point: PlanPoint) -> tuple[str, ...]:
 
 def _estimated(plan: DtypePlan) -> Text:
     points = {"all-float16": plan.float16, "all-float32": plan.float32}
+    text = Text("{share} of the {name} time")
     parts = [
-        Text(
-            "{share} of the {name} time",
-            share=f"{plan.chosen.seconds / point.seconds:.0%}",
-            name=Text(name),
-        )
+        text.with_values(share=f"{plan.chosen.seconds / point.seconds:.0%}", name=Text(name))
         for name, point in points.items()
         if point is not None and point.seconds
     ]
