@@ -19,7 +19,7 @@ def explain(*, code: str | None, as_json: bool) -> None:
     Codes that Huawei's atc prints (E10001, EZ3003) are explained, too.
     """
     from atc_py.adapters.atc.faults import find_fault
-    from atc_py.report.explained import code_json, code_list, code_page
+    from atc_py.report.explained.page import code_json, code_list, code_page
 
     rows = all_codes()
     if code is not None:
@@ -42,7 +42,7 @@ def explain(*, code: str | None, as_json: bool) -> None:
 
 
 def _explain_foreign(code: str, meaning: Text, remedy: Text, *, as_json: bool) -> None:
-    from atc_py.report.explained import foreign_page
+    from atc_py.report.explained.page import foreign_page
 
     if as_json:
         said = [text.in_language(language()) for text in (meaning, remedy)]

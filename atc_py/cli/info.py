@@ -8,6 +8,7 @@ from atc_py.cli.console import print_json, print_tables
 from atc_py.cli.gear_options import named_gear
 from atc_py.cli.options import AS_JSON
 from atc_py.options.named_gear import NamedGear
+from atc_py.system.json_text import plain_values
 from atc_py.text import Text
 
 
@@ -89,23 +90,23 @@ def _refuse_ops(model: Path, *, is_onnx: bool) -> None:
 def _show_huawei(model: Path, *, ops: bool, as_json: bool) -> None:
     from atc_py.package.ge.model import open_huawei
     from atc_py.pipeline.huawei_facts import huawei_facts
-    from atc_py.report.model.huawei_model import huawei_json, huawei_tables
+    from atc_py.report.model.huawei_model import huawei_tables
 
     with open_huawei(model) as file:
         facts = huawei_facts(file, with_ops=ops)
     if as_json:
-        print_json(huawei_json(facts))
+        print_json(plain_values(facts))
         return
     print_tables(huawei_tables(facts))
 
 
 def _show_onnx(model: Path, *, as_json: bool) -> None:
     from atc_py.pipeline.onnx_facts import onnx_facts
-    from atc_py.report.model.onnx_file import onnx_json, onnx_tables
+    from atc_py.report.model.onnx_file import onnx_tables
 
     facts = onnx_facts(model)
     if as_json:
-        print_json(onnx_json(facts))
+        print_json(plain_values(facts))
         return
     print_tables(onnx_tables(facts))
 
@@ -116,23 +117,24 @@ def _show_offline(
     from atc_py.device.opening import open_verified
     from atc_py.report.model.offline_model import model_json, model_tables
     from atc_py.report.model.records import (
-        layout_json,
+        LayoutRecord,
+        PrecisionRecord,
         layout_tables,
-        precision_json,
         precision_tables,
+        read_record,
     )
 
     with open_verified(model) as opened:
         package = opened if gear is None else opened.at_gear(gear.position_in(opened.gears))
         if precision:
-            found = precision_json(package.report, str(model))
+            found = read_record(package.report, "precision", PrecisionRecord, str(model))
             if as_json:
                 print_json(found)
             else:
                 print_tables(precision_tables(found))
             return
         if layout:
-            record = layout_json(package.report, str(model))
+            record = read_record(package.report, "layout", LayoutRecord, str(model))
             if as_json:
                 print_json(record)
             else:

@@ -184,10 +184,10 @@ def _show_calibration(done: Calibration | None, form: str) -> None:
 
 def _rendered(form: str, done: Profile, compiled: list[CompiledModel] | None) -> str:
     from atc_py.pipeline.onnx_facts import compiled_file_graph
-    from atc_py.report.profile.formats import profile_html, render_profile
+    from atc_py.report.profile.formats import PROFILE_FORMATS, profile_html
 
     if not compiled:
-        return render_profile(form, done)
+        return PROFILE_FORMATS[form](done)
     return profile_html(done, compiled_file_graph(done.model, compiled[0]), compiled[0])
 
 

@@ -89,25 +89,15 @@ def _warnings(done: Conversion) -> Text:
 
 def export_tables(done: Export) -> list[Table]:
     operators = sum(done.operators.values())
+    target = Text("{operators} nodes of {count} operators")
+    onnx = Text("opset {opset}, {nodes} nodes, {functions} functions")
     rows = [
         ("SoC", done.soc),
         *((name.replace("_", " "), value) for name, value in sorted(done.options.items())),
-        (
-            "target operators",
-            Text(
-                "{operators} nodes of {count} operators",
-                operators=operators,
-                count=len(done.operators),
-            ),
-        ),
+        ("target operators", target.with_values(operators=operators, count=len(done.operators))),
         (
             "ONNX",
-            Text(
-                "opset {opset}, {nodes} nodes, {functions} functions",
-                opset=done.opset,
-                nodes=done.nodes,
-                functions=done.functions,
-            ),
+            onnx.with_values(opset=done.opset, nodes=done.nodes, functions=done.functions),
         ),
         ("output", f"{done.output} ({format_bytes(done.bytes)})"),
     ]

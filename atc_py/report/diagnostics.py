@@ -12,9 +12,6 @@ SEVERITY_TEXTS = {
     Severity.WARNING: Text("warning"),
     Severity.NOTE: Text("note"),
 }
-_NODE = Text("node")
-_RULE, _HELP = Text("rule"), Text("help")
-
 _NAMED = {"input", "output", "device", "tensor"}
 """Words before the name of a field."""
 
@@ -33,32 +30,29 @@ def diagnostic_text(diagnostic: Diagnostic) -> str:
     if diagnostic.place is not None and str(diagnostic.place):
         lines.append(f"  --> {clipped(place_text(diagnostic.place))}")
     if diagnostic.rule is not None:
-        lines.append(f"  {(_RULE + COLON).in_language(said)}{clipped(diagnostic.rule)}")
+        lines.append(f"  {(Text('rule') + COLON).in_language(said)}{clipped(diagnostic.rule)}")
     lines.append(f"  {help_text(clipped(diagnostic.help or ''))}")
     return "\n".join(lines)
 
 
 def help_text(text: str) -> str:
-    return (_HELP + COLON).in_language(language()) + text
+    return spoken(Text("help") + COLON) + text
 
 
 def level_text(severity: Severity) -> str:
-    return SEVERITY_TEXTS[severity].in_language(language())
-
-
-def _field_text(field: str) -> str:
-    word, _, name = field.partition(" ")
-    return spoken(Text(f"{word} {{at}}", at=name) if word in _NAMED else field)
+    return spoken(SEVERITY_TEXTS[severity])
 
 
 def place_text(place: Place) -> str:
     if language() == LANGUAGES[0]:
         return str(place)
-    field = None if place.field is None else _field_text(place.field)
+    field = place.field
+    if field is not None:
+        word, _, name = field.partition(" ")
+        field = spoken(Text(f"{word} {{at}}", at=name) if word in _NAMED else field)
     if place.node is None:
         return str(replace(place, field=field))
     file = str(replace(place, node=None, node_name=None, op_type=None, field=None))
     named = str(Place(node_name=place.node_name, op_type=place.op_type))
-    node = f"{_NODE.in_language(language())} {place.node} {named}".rstrip()
-    parts = (each for each in (": ".join(filter(None, (file, node))), field) if each)
-    return spoken(COMMA).join(parts)
+    node = f"{spoken(Text('node'))} {place.node} {named}".rstrip()
+    return spoken(COMMA).join(filter(None, (": ".join(filter(None, (file, node))), field)))

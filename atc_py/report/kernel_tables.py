@@ -56,7 +56,7 @@ def kernel_tables(listed: KernelList) -> list[Table]:
             str(row["cores"]),
             format_bytes(row["read_bytes"] + row["written_bytes"]),
             _buffers(row["buffers"], listed.buffers),
-            _plan(row["tiling"]),
+            ", ".join(f"{name} {row['tiling'][name]}" for name in _CUTS if name in row["tiling"]),
         )
         for kernel in listed.kernels
         for row in kernel["rows"]
@@ -78,13 +78,8 @@ def _shapes(shapes: Sequence[Sequence[int | None]]) -> str:
     )
 
 
-_SHOWN = ("tile_count", "tile_rows", "tile_length", "chunk_length", "tile_m", "tile_n", "tile_k")
+_CUTS = ("tile_count", "tile_rows", "tile_length", "chunk_length", "tile_m", "tile_n", "tile_k")
 """Numbers of a tiling that say how the work is cut."""
-
-
-def _plan(tiling: Mapping[str, Any]) -> str:
-    """`tile_count 8, chunk_length 1024`."""
-    return ", ".join(f"{name} {tiling[name]}" for name in _SHOWN if name in tiling)
 
 
 def _buffers(used: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> str:

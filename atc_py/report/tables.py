@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -176,9 +177,8 @@ def format_seconds(seconds: float) -> str:
 
 def first_names(names: list[str], most: int = 5) -> str:
     left = len(names) - most
-    return ", ".join(names[:most]) + (
-        spoken(Text(" and {left} more", left=left)) if left > 0 else ""
-    )
+    more = spoken(Text(" and {left} more", left=left)) if left > 0 else ""
+    return ", ".join(names[:most]) + more
 
 
 _NAMED = 3
@@ -203,6 +203,12 @@ def node_list(labels: list[str]) -> str:
     most = len(labels) if len(labels) == _NAMED + 1 else _NAMED
     rest = len(labels) - most
     return ", ".join(labels[:most]) + (Text(" and {left} more", left=rest) if rest > 0 else "")
+
+
+def number_text(value: float, digits: int = 4) -> str:
+    if math.isfinite(value):
+        return f"{value:.{digits}g}"
+    return "NaN" if math.isnan(value) else ("inf" if value > 0 else "-inf")
 
 
 _MOST_TEXT = 2000

@@ -89,15 +89,16 @@ def read_semantics(report: Mapping[str, object], file: str) -> CannSemantics | N
     Raises:
         AtcError: OM_CONTENT for a record that does not follow its schema.
     """
-    return _record(report, _KEY, CannSemantics, file)
+    return recorded(report, _KEY, CannSemantics, file)
 
 
 def read_newer(report: Mapping[str, object], file: str) -> NewerNodes:
     """The nodes that later lists alone take, which `Facts` recorded; raises like `read_semantics`."""
-    return _record(report, NEWER, dict[_Name, dict[_Name, _Count]], file) or {}
+    return recorded(report, NEWER, dict[_Name, dict[_Name, _Count]], file) or {}
 
 
-def _record(report: Mapping[str, object], key: str, kind: type[T], file: str) -> T | None:
+def recorded(report: Mapping[str, object], key: str, kind: type[T], file: str) -> T | None:
+    """A part of an offline model's report, None where it has none; raises like `read_semantics`."""
     if report.get(key) is None:
         return None
     try:

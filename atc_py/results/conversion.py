@@ -37,26 +37,22 @@ def fusions_json(effects: Iterable[FusionEffect]) -> dict[str, object]:
     """All passes in the sections of ATC's fusion_result.json, with nearest misses."""
     sections: dict[bool, dict[str, object]] = {False: {}, True: {}}
     for effect in effects:
-        sections[effect.is_ub][effect.name] = _effect_json(effect)
-    return {"graph_fusion": sections[False], "ub_fusion": sections[True]}
-
-
-def _effect_json(effect: FusionEffect) -> dict[str, object]:
-    record, miss = effect.record, effect.record.nearest
-    document: dict[str, object] = {
-        "atc_names": list(effect.atc_names),
-        "match_times": record.matched,
-        "effect_times": record.effective,
-    }
-    if miss is not None:
-        document["nearest_miss"] = {
-            "reason": miss.reason,
-            "node": miss.node,
-            "from": list(miss.origins),
-            "depth": miss.depth,
-            "anchor": miss.anchor or miss.node,
+        record, miss = effect.record, effect.record.nearest
+        row: dict[str, object] = {
+            "atc_names": list(effect.atc_names),
+            "match_times": record.matched,
+            "effect_times": record.effective,
         }
-    return document
+        if miss is not None:
+            row["nearest_miss"] = {
+                "reason": miss.reason,
+                "node": miss.node,
+                "from": list(miss.origins),
+                "depth": miss.depth,
+                "anchor": miss.anchor or miss.node,
+            }
+        sections[effect.is_ub][effect.name] = row
+    return {"graph_fusion": sections[False], "ub_fusion": sections[True]}
 
 
 class Export(Result, frozen=True):

@@ -255,14 +255,12 @@ class Layer(Result, frozen=True):
                 )
             )
         if figures.lost_share and not figures.overflow.share:
-            lines.append(
-                Text(
-                    "{lost_share} of the values are NaN or infinite",
-                    lost_share=f"{figures.lost_share:.3%}",
-                )
-            )
+            share = f"{figures.lost_share:.3%}"
+            lines.append(Text("{lost_share} of the values are NaN or infinite", lost_share=share))
         if not self.is_float and not self.holds_codes:
-            return (*lines, *self._integer_faults())
+            if figures.differing > FAILING_SHARE:
+                lines.append(Text("{share} of the values differ", share=f"{figures.differing:.3%}"))
+            return tuple(lines)
         if math.isnan(figures.distance) and figures.differing and not figures.lost_share:
             lines.append(
                 Text(
@@ -294,24 +292,16 @@ class Layer(Result, frozen=True):
                 "{share} of the codes moved, by up to {n} steps",
                 share=f"{self.figures.differing:.3%}",
             )
-            return (text,)
-        if self.grid is None or not steps:
+        elif self.grid is None or not steps:
             return ()
-        text = plural(
-            steps,
-            "codes moved by up to {n} step of {size}",
-            "codes moved by up to {n} steps of {size}",
-            size=f"{self.grid.step:.4g}",
-        )
+        else:
+            text = plural(
+                steps,
+                "codes moved by up to {n} step of {size}",
+                "codes moved by up to {n} steps of {size}",
+                size=f"{self.grid.step:.4g}",
+            )
         return (text,)
-
-    def _integer_faults(self) -> tuple[str, ...]:
-        share = self.figures.differing
-        return (
-            (Text("{share} of the values differ", share=f"{share:.3%}"),)
-            if share > FAILING_SHARE
-            else ()
-        )
 
 
 def number_json(value: float) -> float | None:

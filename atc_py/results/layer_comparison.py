@@ -239,7 +239,9 @@ class LayerComparison(Result, frozen=True):
     @property
     def passed(self) -> bool | None:
         """True if the outputs meet the targets; None where there are none."""
-        return passes(self)
+        if not self.targets:
+            return None
+        return not self.stopped and not misses_of(self, self.targets)
 
     @property
     def first_failing(self) -> Layer | None:
@@ -395,9 +397,3 @@ def misses_of(done: LayerComparison, targets: Mapping[str, float]) -> list[Targe
             if name not in done.uncompared
         ]
     return misses
-
-
-def passes(done: LayerComparison) -> bool | None:
-    if not done.targets:
-        return None
-    return not done.stopped and not misses_of(done, done.targets)

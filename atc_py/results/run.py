@@ -20,22 +20,18 @@ class NodeTime(Protocol):
     @property
     def op(self) -> str:
         """The operator."""
-        ...
 
     @property
     def engine(self) -> str:
         """Engine that executed it."""
-        ...
 
     @property
     def seconds(self) -> float:
         """Time on this machine, in seconds."""
-        ...
 
     @property
     def output_bytes(self) -> int:
         """Bytes of its results."""
-        ...
 
 
 class Run(Result, frozen=True):

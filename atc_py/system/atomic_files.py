@@ -209,7 +209,6 @@ def _commit(
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush the new name to disk where the system lets folders be synced."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

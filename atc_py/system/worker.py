@@ -220,7 +220,6 @@ def private_bytes(pid: int) -> int:
 
 
 def describe_end(status: int) -> Text:
-    """The clause that says how a process ended."""
     if status >= 0:
         return Text("ended with status {status}", status=status)
     try:

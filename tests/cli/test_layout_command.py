@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.report.model.records import layout_json
+from atc_py.report.model.records import LayoutRecord, read_record
 from tests.cli.conftest import Result
 
 Atc = Callable[..., Result]
@@ -57,7 +57,7 @@ def test_conversions_cannot_be_left_out_where_storage_differs(atc: Atc, model: P
 )
 def test_offline_model_without_a_record_is_named(report: dict[str, object], message: str) -> None:
     with pytest.raises(AtcError) as caught:
-        layout_json(report, "old.om")
+        read_record(report, "layout", LayoutRecord, "old.om")
     (found,) = caught.value.diagnostics
     assert found.code.name == "offline-model-content"
     assert message in found.message

@@ -9,7 +9,7 @@ import pytest
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.report.model.records import precision_json
+from atc_py.report.model.records import PrecisionRecord, read_record
 from tests.cli.conftest import Result, small_model
 
 Atc = Callable[..., Result]
@@ -121,7 +121,7 @@ def test_info_shows_every_node_and_every_cast(atc: Atc, onnx_file: Path) -> None
 )
 def test_offline_model_without_a_record_is_named(report: dict[str, object], message: str) -> None:
     with pytest.raises(AtcError) as caught:
-        precision_json(report, "old.om")
+        read_record(report, "precision", PrecisionRecord, "old.om")
     (found,) = caught.value.diagnostics
     assert found.code.name == "offline-model-content"
     assert message in found.message

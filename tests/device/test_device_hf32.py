@@ -18,7 +18,7 @@ from onnx import helper, numpy_helper
 import atc_py
 from atc_py.device.sim.numerics.cube_types import round_to_hf32
 from atc_py.package.reader import open_model
-from atc_py.report.model.records import precision_json
+from atc_py.report.model.records import PrecisionRecord, read_record
 from atc_py.results.comparison import FLOAT32_TOLERANCE, compare, default_tolerance
 from tests.onnx_graph import onnx_files
 
@@ -131,7 +131,7 @@ def computed(
     options = {"soc": "Ascend910B3", "precision_mode": EXACT, **options}
     done = atc_py.convert(onnx_files.save(proto, folder), folder / "n.om", verify=True, **options)
     with open_model(done.output) as package:
-        nodes: Any = precision_json(package.report, "n.om")["nodes"]
+        nodes: Any = read_record(package.report, "precision", PrecisionRecord, "n.om")["nodes"]
     (rule,) = [each["rule"] for each in nodes if each["from"] == ["it"]]
     x = X[0, 0] if proto.graph.node[0].op_type == "Gemm" else X
     with atc_py.load(done.output) as model:

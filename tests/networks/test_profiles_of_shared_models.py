@@ -8,7 +8,7 @@ import atc_py
 from atc_py.cost.network import network_cost
 from atc_py.package.reader import open_model
 from atc_py.pipeline.profile import profile_model
-from atc_py.report.profile.formats import PROFILE_FORMATS, render_profile, trace_json
+from atc_py.report.profile.formats import PROFILE_FORMATS, trace_json
 from tests.sampling import some
 
 MODELS = Path(__file__).resolve().parents[3] / "shared" / "models"
@@ -35,5 +35,5 @@ def test_profile_of_a_real_network_is_sound(name: str, tmp_path: Path) -> None:
     assert cost.time.low > macs / 69.5e12 * 2
     found = profile_model(tmp_path / "m.om", [])
     for form in PROFILE_FORMATS:
-        assert render_profile(form, found)
+        assert PROFILE_FORMATS[form](found)
     assert trace_json(found.costs[0])

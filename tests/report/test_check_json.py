@@ -13,7 +13,8 @@ from atc_py.diag.codes import BAD_BASELINE, FILE_NOT_FOUND
 from atc_py.report.check.baseline import Baseline, read_baseline
 from atc_py.report.check.document import BaselineCount
 from atc_py.report.check.formats import exit_status
-from atc_py.report.check.json_document import check_document, check_json
+from atc_py.report.check.json_document import check_document
+from atc_py.system.json_text import format_json
 from tests.check_schema import SCHEMA, schema_text
 from tests.report.check_samples import (
     RESTATED,
@@ -31,7 +32,7 @@ from tests.report.check_samples import (
 
 
 def whole(*models: ModelCheck, language: str = "en") -> Any:
-    return json.loads(check_json(check_document(report(*models), language)))
+    return json.loads(format_json(check_document(report(*models), language)))
 
 
 def test_schema_in_docs_is_current() -> None:
@@ -109,7 +110,7 @@ def test_bytes_that_are_not_text_are_escaped() -> None:
 
 
 def write(path: Path, *models: ModelCheck) -> Path:
-    path.write_text(check_json(check_document(report(*models))), encoding="utf-8")
+    path.write_text(format_json(check_document(report(*models))), encoding="utf-8")
     return path
 
 

@@ -1,12 +1,11 @@
 """Tables of a board beside the simulator and the original."""
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from atc_py.report.board.times import time_tables
 from atc_py.report.diff.tables import diff_tables
-from atc_py.report.tables import Table, first_names
+from atc_py.report.tables import Table, first_names, number_text
 from atc_py.results.board import (
     BoardComparison,
     BoardLayer,
@@ -40,17 +39,18 @@ _STATES = {
     CheckState.OPEN: Text("not known"),
 }
 _SHOWN = 20
-_NODES = 60
 
 
 def board_tables(report: BoardReport, *, whole: bool = False) -> Iterator[Table]:
-    """The tables of all comparisons; `whole` lists every layer, node and kernel."""
     for done in report.comparisons:
         yield from comparison_tables(done, whole=whole)
 
 
 def comparison_tables(done: BoardComparison, *, whole: bool = False) -> Iterator[Table]:
-    yield Table(_title(done), ("", ""), tuple(_summary(done)), said=(0, 1))
+    name, title = run_name(done), verdict_text(done)
+    if name:
+        title = Text("{name}: {verdict}", name=name, verdict=title)
+    yield Table(title, ("", ""), tuple(_summary(done)), said=(0, 1))
     if done.checks:
         rows = tuple((each.name, _STATES[each.state], each.detail) for each in done.checks)
         yield Table("Do the results match the kit?", ("check", "", "found"), rows, said=(0, 1, 2))
@@ -84,30 +84,19 @@ def verdict_text(done: BoardComparison) -> Text:
     return Text("no layer was dumped: only outputs are compared")
 
 
-def _title(done: BoardComparison) -> Text:
-    name = run_name(done)
-    return (
-        Text("{name}: {verdict}", name=name, verdict=verdict_text(done))
-        if name
-        else verdict_text(done)
-    )
-
-
 def _summary(done: BoardComparison) -> Iterator[tuple[str, str]]:
     counts = Counter(layer.state for layer in done.layers)
     text = Text(
         "{compared} compared, {conversions} conversions that atc inserted, {steps} steps, {unread} "
         "not read"
     )
-    yield (
-        "results of the board",
-        text.with_values(
-            compared=counts[LayerState.COMPARED] + counts[LayerState.STATISTICS],
-            conversions=counts[LayerState.CONVERSION],
-            steps=counts[LayerState.STEP],
-            unread=counts[LayerState.UNREAD],
-        ),
+    text = text.with_values(
+        compared=counts[LayerState.COMPARED] + counts[LayerState.STATISTICS],
+        conversions=counts[LayerState.CONVERSION],
+        steps=counts[LayerState.STEP],
+        unread=counts[LayerState.UNREAD],
     )
+    yield "results of the board", text
     if counts[LayerState.STATISTICS]:
         yield "compared only by statistics", str(counts[LayerState.STATISTICS])
     kinds = (
@@ -120,21 +109,18 @@ def _summary(done: BoardComparison) -> Iterator[tuple[str, str]]:
         if found:
             yield name, first_names(found)
     if done.without_json:
-        yield (
-            "names",
-            Text(
-                "without the JSON of the model, only the dumps themselves say which nodes they "
-                "belong to"
-            ),
+        text = Text(
+            "without the JSON of the model, only the dumps themselves say which nodes they belong to"
         )
+        yield "names", text
 
 
 def _outputs(done: BoardComparison) -> Table:
     rows = tuple(
         (
             each.name,
-            *_triple(each.board, each.simulator, each.between),
-            _absolute(each.board),
+            *map(_distance, (each.board, each.simulator, each.between)),
+            "-" if each.board is None else number_text(each.board.max_absolute, 3),
             each.reason,
         )
         for each in done.outputs
@@ -146,20 +132,11 @@ def _outputs(done: BoardComparison) -> Table:
     return Table("Outputs without dump: relative distances", head, rows, said=(5,))
 
 
-def _triple(*figures: Figures | None) -> tuple[str, ...]:
-    return tuple("-" if each is None else _number(each.error_of(each.distance)) for each in figures)
-
-
-def _absolute(figures: Figures | None) -> str:
-    return "-" if figures is None else _number(figures.max_absolute)
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}" if math.isfinite(value) else ("NaN" if math.isnan(value) else "inf")
+def _distance(figures: Figures | None) -> str:
+    return "-" if figures is None else number_text(figures.error_of(figures.distance), 3)
 
 
 def _layers(done: BoardComparison, *, whole: bool) -> Table:
-    """The layers in the order of execution; without `whole` those that are furthest off."""
     chosen = list(range(len(done.layers)))
     if not whole and len(chosen) > _SHOWN:
         ranked = sorted(chosen, key=lambda at: _weight(done.layers[at]), reverse=True)
@@ -182,7 +159,7 @@ def _weight(layer: BoardLayer) -> tuple[bool, float]:
 def _layer_row(done: BoardComparison, at: int) -> tuple[str, ...]:
     layer = done.layers[at]
     figures = (layer.board, layer.simulator, layer.between)
-    errors = ("-" if each is None else _number(layer.error(each)) for each in figures)
+    errors = ("-" if each is None else number_text(layer.error(each), 3) for each in figures)
     return (
         f"{layer.op} ({layer.type})", ", ".join(layer.nodes) or "-", layer.dtype, layer.layout, *errors,
         _verdict(done, layer),
@@ -214,14 +191,11 @@ def _fates(done: BoardComparison, *, whole: bool) -> Table:
         head = ("node", "operator", "on the board", "op of the board", "reason")
         return Table("Nodes of the network", head, rows, said=(2, 4))
     groups: defaultdict[tuple[NodeFate, str], list[str]] = defaultdict(list)
-    reasons: dict[tuple[NodeFate, str], str] = {}
     for node in done.nodes:
         groups[node.fate, node.reason].append(node.name)
-        reasons[node.fate, node.reason] = node.reason
-    found: tuple[tuple[str, ...], ...] = tuple(
-        (_FATES[key[0]], str(len(names)), first_names(names), reasons[key])
-        for key, names in groups.items()
+    alike = tuple(
+        (_FATES[fate], str(len(names)), first_names(names), reason)
+        for (fate, reason), names in groups.items()
     )
-    return Table(
-        "Nodes of the network", ("on the board", "nodes>", "names", "reason"), found, said=(0, 3)
-    )
+    head = ("on the board", "nodes>", "names", "reason")
+    return Table("Nodes of the network", head, alike, said=(0, 3))

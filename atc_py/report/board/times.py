@@ -19,42 +19,36 @@ def time_tables(times: BoardTimes, *, whole: bool = False) -> Iterator[Table]:
 
 def _time_rows(times: BoardTimes) -> Iterator[tuple[str, str]]:
     estimate = times.estimate
-    yield (
-        "kernels",
-        Text(
-            "{measured} measured, {expected} estimated ({ratio})",
-            measured=format_time(times.kernel_seconds),
-            expected=format_time(times.estimated_kernels),
-            ratio=ratio_text(times.estimated_kernels, times.kernel_seconds),
-        ),
+    text = Text(
+        "{measured} measured, {expected} estimated ({ratio})",
+        measured=format_time(times.kernel_seconds),
+        expected=format_time(times.estimated_kernels),
+        ratio=ratio_text(times.estimated_kernels, times.kernel_seconds),
     )
+    yield "kernels", text
     yield "gaps between kernels", format_time(times.wait_seconds)
     if times.wall_seconds is not None:
-        yield (
-            "a run, by the clock",
-            Text(
-                "{measured} measured, {expected} estimated, {low}..{high}",
-                measured=format_time(times.wall_seconds),
-                expected=format_time(estimate.expected),
-                low=format_time(estimate.low),
-                high=format_time(estimate.high),
-            ),
+        text = Text(
+            "{measured} measured, {expected} estimated, {low}..{high}",
+            measured=format_time(times.wall_seconds),
+            expected=format_time(estimate.expected),
+            low=format_time(estimate.low),
+            high=format_time(estimate.high),
         )
+        yield "a run, by the clock", text
     if times.bench_seconds is not None:
         yield "a run, by ais_bench", format_time(times.bench_seconds)
     yield "executions", str(times.executions)
     if times.left_out:
         yield "rows that could not be read", str(times.left_out)
     if times.fitted and times.spread_before is not None and times.spread_after is not None:
-        yield (
-            "factors refitted",
-            Text(
-                "to {count} kernels: error {before} before, {after} after (root mean square)",
-                count=times.fitted,
-                before=f"{times.spread_before:.1%}",
-                after=f"{times.spread_after:.1%}",
-            ),
+        text = Text(
+            "to {count} kernels: error {before} before, {after} after (root mean square)",
+            count=times.fitted,
+            before=f"{times.spread_before:.1%}",
+            after=f"{times.spread_after:.1%}",
         )
+        yield "factors refitted", text
     if times.not_measured:
         yield "estimated, not measured", first_names(list(times.not_measured))
 
@@ -91,7 +85,7 @@ def _kernels(times: BoardTimes, *, whole: bool) -> Table:
     title = Text("Kernels of the board")
     if left:
         title = Text("Kernels that take longest ({left} more: -v lists all)", left=left)
-    rows = tuple(_kernel_row(each) for each in chosen)
+    rows = tuple(map(_kernel_row, chosen))
     head = (
         "kernel", "operator", "unit", "computes", "measured>", "estimated>", "range>",
         "estimated / measured>",

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from atc_py.check.findings import Standing
 from atc_py.diag import UNKNOWN_OPERATOR, UNSUPPORTED_OPSET
-from atc_py.report.check.document import CheckDocument, CheckedModel, CheckedNode, Found
+from atc_py.report.check.document import CheckDocument, CheckedModel
 from atc_py.system.json_text import escaped
 from atc_py.text import Text
 
@@ -40,15 +40,17 @@ def _model(model: CheckedModel, language: str) -> Json:
         if finding.node is None or finding.cann_code == _NAME_CODE:
             continue
         number = _TYPE_UNSUPPORTED if finding.code in _TYPE_CODES else _PARAM_INVALID
-        causes[_key(finding.node, finding)].append(_cause(number, finding.message))
+        key = (finding.node, finding.scope, finding.node_name, finding.op.rpartition("::")[2])
+        causes[key].append({"code": number, "message": finding.message})
     names = Counter((row.scope, row.name) for row in model.network if row.name)
     names.update((each.scope, each.node_name) for each in ends if each.cann_code == _NAME_CODE)
     rows = []
     for row in model.network:
-        found = causes.get((row.index, row.scope, row.name, row.type.rpartition("::")[2]), [])
+        own = [*causes.get((row.index, row.scope, row.name, row.type.rpartition("::")[2]), ())]
         if names[row.scope, row.name] > 1:
-            found = [*found, _cause(_NAME_REPEATED, _REPEATED.in_language(language))]
-        rows.append(_node(row, found))
+            own.append({"code": _NAME_REPEATED, "message": _REPEATED.in_language(language)})
+        result = {"result": "failed", "cause": own} if own else {"result": "success"}
+        rows.append({"name": row.name, "type": row.type, **result})
     failed = sum(row["result"] == "failed" for row in rows)
     sound = failed == 0 and not ends and model.verdict != Standing.ERROR.value
     return {
@@ -59,21 +61,3 @@ def _model(model: CheckedModel, language: str) -> Json:
         "fail": failed,
         "op": rows,
     }
-
-
-def _key(index: int, found: Found) -> _Key:
-    return index, found.scope, found.node_name, found.op.rpartition("::")[2]
-
-
-def _cause(number: int, message: str) -> Json:
-    return {"code": number, "message": message}
-
-
-def _node(row: CheckedNode, causes: list[Json]) -> Json:
-    """One node; without causes it has no such key."""
-    whole: Json = {
-        "name": row.name,
-        "type": row.type,
-        "result": "failed" if causes else "success",
-    }
-    return {**whole, "cause": causes} if causes else whole

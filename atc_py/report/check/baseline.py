@@ -19,8 +19,6 @@ _Key: TypeAlias = tuple[str, str]
 _MOST_BYTES = 1 << 28
 """Some 300,000 findings."""
 
-_HELP = Text("write it with `atc-py check MODEL --format json --output FILE`")
-
 
 class _Finding(msgspec.Struct, frozen=True):
     fingerprint: str
@@ -86,7 +84,13 @@ def read_baseline(path: Path) -> Baseline:
     Raises:
         AtcError: as `atc_py.system.input_files.read_bytes` does; BAD_BASELINE where it is another file.
     """
-    report = _decoded_parts(path)
+    data = read_bytes(path, _MOST_BYTES, own=True).removeprefix(BOM_UTF8)
+    try:
+        report = msgspec.json.decode(data, type=_Report)
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise _not_a_report(path, error_text(error)) from error
+    except RecursionError as error:
+        raise _not_a_report(path, Text("it is nested too deeply")) from error
     if report.version != VERSION:
         raise _not_a_report(
             path,
@@ -96,27 +100,17 @@ def read_baseline(path: Path) -> Baseline:
                 version_2=VERSION,
             ),
         )
-    found = [
+    keys = (
         (model.path, finding.fingerprint)
         for model in report.models
         for finding in (*model.faults, *model.findings)
-    ]
-    return Baseline(Counter(found))
-
-
-def _decoded_parts(path: Path) -> _Report:
-    data = read_bytes(path, _MOST_BYTES, own=True).removeprefix(BOM_UTF8)
-    try:
-        return msgspec.json.decode(data, type=_Report)
-    except (ValueError, msgspec.MsgspecError) as error:
-        raise _not_a_report(path, error_text(error)) from error
-    except RecursionError as error:
-        raise _not_a_report(path, Text("it is nested too deeply")) from error
+    )
+    return Baseline(Counter(keys))
 
 
 def _not_a_report(path: Path, reason: str) -> AtcError:
     return BAD_BASELINE.error(
         Text("the baseline {path} is not a report of a check: {reason}", path=path, reason=reason),
         place=Place(str(path)),
-        help=_HELP,
+        help=Text("write it with `atc-py check MODEL --format json --output FILE`"),
     )

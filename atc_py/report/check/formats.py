@@ -7,6 +7,7 @@ from atc_py.check.findings import Standing
 from atc_py.diag import ExitCode, find_code
 from atc_py.report.check.document import CheckDocument, CheckedModel, Found, Note
 from atc_py.report.tables import csv_cell
+from atc_py.system.json_text import format_json
 
 
 def exit_status(document: CheckDocument, fail_on: Standing) -> int:
@@ -40,7 +41,6 @@ FORMATS = ("text", "json", "sarif", "junit", "html", "csv")
 def render_check(
     name: str, document: CheckDocument, fail_on: Standing, *, verbose: bool = False
 ) -> str:
-    """The report in one of FORMATS; JUnit shows what fails, and verbose text names every node."""
     # Each format is imported for itself: jinja2 and the parser of XML take long.
     if name == "text":
         from atc_py.report.check.text import check_text
@@ -54,11 +54,11 @@ def render_check(
         from atc_py.report.page.html_page import check_html
 
         return check_html(document)
-    from atc_py.report.check.json_document import check_json
-    from atc_py.report.check.sarif_log import check_sarif
+    if name == "sarif":
+        from atc_py.report.check.sarif_log import check_sarif
 
-    plain = {"json": check_json, "sarif": check_sarif, "csv": check_csv}
-    return plain[name](document)
+        return check_sarif(document)
+    return check_csv(document) if name == "csv" else format_json(document)
 
 
 COLUMNS = (

@@ -39,7 +39,6 @@ from atc_py.report.check.document import (
 from atc_py.report.check.words import kept_text
 from atc_py.report.model.semantics import newer_texts
 from atc_py.report.tables import visible
-from atc_py.system.json_text import format_json
 from atc_py.target import socs
 from atc_py.text import Text, in_language
 
@@ -79,17 +78,8 @@ def check_document(
     report: CheckReport, language: str = "en", baseline: Baseline | None = None
 ) -> CheckDocument:
     """The report in one language; the baseline of known findings is used up."""
-    models = tuple(
-        msgspec.structs.replace(
-            _model(check, language, baseline),
-            notes=_notes(report, check, language),
-            fix=_remedy(report, check),
-        )
-        for check in report.models
-    )
-    counts: Counter[str] = Counter()
-    for model in models:
-        counts.update(model.counts)
+    models = tuple(_model(report, check, language, baseline) for check in report.models)
+    counts = sum((Counter(model.counts) for model in models), Counter[str]())
     return CheckDocument(
         version=VERSION,
         tool=Tool(name="atc-py", version=__version__),
@@ -109,22 +99,15 @@ def check_document(
 
 def _soc_note(report: CheckReport, language: str) -> str:
     """That the SoC's name or its kernels are taken for others; nothing where neither is so."""
+    note = Text("")
     if report.former_soc:
+        note = Text("{soc} is now called {name}.")
+    elif report.soc in {soc.name for soc in socs() if soc.assumed_kernels}:
         note = Text(
-            "{soc} is now called {name}.", soc=_text(report.former_soc), name=_text(report.soc)
+            "The kernels of {name} are not published; the dtypes that they take are assumed."
         )
-        return note.in_language(language)
-    if report.soc not in {soc.name for soc in socs() if soc.assumed_kernels}:
-        return ""
-    note = Text(
-        "The kernels of {name} are not published; the dtypes that they take are assumed.",
-        name=_text(report.soc),
-    )
-    return note.in_language(language)
-
-
-def check_json(document: CheckDocument) -> str:
-    return format_json(document)
+    names = {"soc": _text(report.former_soc), "name": _text(report.soc)}
+    return note.with_values(**names).in_language(language)
 
 
 def _text(text: str) -> str:
@@ -135,10 +118,15 @@ def _counts(counts: Mapping[Standing, int]) -> dict[str, int]:
     return {standing.value: count for standing, count in counts.items()}
 
 
-def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> CheckedModel:
-    faults = [_fault(fault, language) for fault in check.faults]
-    findings = [_finding(finding, language) for finding in check.findings]
+def _model(
+    report: CheckReport, check: ModelCheck, language: str, baseline: Baseline | None
+) -> CheckedModel:
     path = _text(check.path)
+
+    def marked(found: Found) -> Found:
+        known = baseline is not None and baseline.recognizes(path, found.fingerprint)
+        return msgspec.structs.replace(found, known=True) if known else found
+
     return CheckedModel(
         path=path,
         name=_text(check.name),
@@ -158,8 +146,8 @@ def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Check
             for dim in check.deciding
             for name, axis in dim.places
         ),
-        faults=tuple(_marked_finding(found, path, baseline) for found in faults),
-        findings=tuple(_marked_finding(found, path, baseline) for found in findings),
+        faults=tuple(marked(_fault(fault, language)) for fault in check.faults),
+        findings=tuple(marked(_finding(finding, language)) for finding in check.findings),
         operators=tuple(
             OperatorCount(
                 op=_text(row.op), listed=row.listed, nodes=row.total, counts=_counts(row.counts)
@@ -183,6 +171,8 @@ def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Check
             )
             for other_list in check.other_lists
         ),
+        notes=_notes(report, check, language),
+        fix=_remedy(report, check),
     )
 
 
@@ -211,19 +201,11 @@ def _remedy(report: CheckReport, check: ModelCheck) -> Remedy | None:
 
 
 def _biases(check: ModelCheck, language: str) -> Biases | None:
-    bias_convention = check.bias_convention
-    if bias_convention is None:
+    biases = check.bias_convention
+    if biases is None:
         return None
-    text = bias_convention.text.in_language(language)
-    return Biases(
-        convention=bias_convention.form.value, source=bias_convention.source.value, text=text
-    )
-
-
-def _marked_finding(found: Found, path: str, baseline: Baseline | None) -> Found:
-    if baseline is None or not baseline.recognizes(path, found.fingerprint):
-        return found
-    return msgspec.structs.replace(found, known=True)
+    text = biases.text.in_language(language)
+    return Biases(convention=biases.form.value, source=biases.source.value, text=text)
 
 
 def _finding(finding: Finding, language: str) -> Found:
@@ -246,9 +228,12 @@ def _finding(finding: Finding, language: str) -> Found:
 
 
 def _fault(fault: Diagnostic, language: str) -> Found:
+    parts: list[object] = [fault.code.id]  # without the message, which may carry a path
+    if fault.place is not None:
+        parts += [fault.place.node_name or fault.place.node, fault.place.op_type, fault.place.field]
     level = Standing.ERROR.value
     none = dict.fromkeys(("rule", "scope", "observed", "allowed", "when"), "")
-    return _found(fault, language, _fingerprint(fault, fault.place), level=level, **none)
+    return _found(fault, language, fingerprint_of(parts), level=level, **none)
 
 
 def _found(said: Diagnostic, language: str, fingerprint: str, **rest: Any) -> Found:
@@ -267,11 +252,3 @@ def _found(said: Diagnostic, language: str, fingerprint: str, **rest: Any) -> Fo
         known=False,
         **rest,
     )
-
-
-def _fingerprint(fault: Diagnostic, place: Place | None) -> str:
-    """A key that stays the same between runs; messages may carry a path."""
-    parts: list[object] = [fault.code.id]
-    if place is not None:
-        parts += [place.node_name or place.node, place.op_type, place.field]
-    return fingerprint_of(parts)

@@ -46,7 +46,7 @@ def _suite(document: CheckDocument, model: CheckedModel, fail_on: Standing) -> E
     for name, value in values.items():
         ET.SubElement(properties, "property", name=name, value=visible(value))
     for group in groups(model.all_findings):
-        suite.append(_case(document, model, group, fail_on))
+        _add_group(suite, document, model, group, fail_on)
     busy = {finding.op for finding in model.findings}
     for row in model.operators:
         if row.op.rpartition("::")[2] not in busy and row.op not in busy:
@@ -62,23 +62,18 @@ def _new_case(suite: ET.Element, model: CheckedModel, name: str) -> ET.Element:
     return ET.SubElement(suite, "testcase", place)
 
 
-def _case(
-    document: CheckDocument, model: CheckedModel, group: Group, fail_on: Standing
-) -> ET.Element:
+def _add_group(
+    suite: ET.Element, document: CheckDocument, model: CheckedModel, group: Group, fail_on: Standing
+) -> None:
     first, headline = group.first, group.headline.in_language(document.lang)
-    place = {
-        "name": visible(f"{first.op or 'model'}: {headline}"),
-        "classname": visible(model.path),
-    }
-    case = ET.Element("testcase", place)
+    case = _new_case(suite, model, f"{first.op or 'model'}: {headline}")
     text = "\n".join(_lines(group, document.lang))
     kind = _kind(group, fail_on)
     if kind is None:
         ET.SubElement(case, "system-out").text = text
-        return case
+        return
     message = visible(f"{first.code} {first.name}: {headline} ({len(group.findings)})")
     ET.SubElement(case, kind, message=message, type=first.name).text = text
-    return case
 
 
 def _kind(group: Group, fail_on: Standing) -> str | None:

@@ -37,6 +37,8 @@ _FINGERPRINT = "atcFinding/v1"
 def check_sarif(document: CheckDocument) -> str:
     found = [finding for model in document.models for finding in model.all_findings]
     rules = _positions_of(each.code for each in found)
+    codes = map(find_code, rules)
+    successful = not any(code is not None and code.exit is ExitCode.FILE for code in codes)
     uris = {model.path: _uri(model.path) for model in document.models}
     artifacts = _positions_of(uris.values())
     files = {path: {"uri": uri, "index": artifacts[uri]} for path, uri in uris.items()}
@@ -57,7 +59,7 @@ def check_sarif(document: CheckDocument) -> str:
                 "rules": [_rule(code) for code in rules],
             }
         },
-        "invocations": [_invocation(document, files, successful=not _was_unread(found))],
+        "invocations": [_invocation(document, files, successful=successful)],
         "artifacts": [
             {
                 "location": {"uri": uri},
@@ -79,7 +81,6 @@ def check_sarif(document: CheckDocument) -> str:
 
 
 def _invocation(document: CheckDocument, files: Mapping[str, Json], *, successful: bool) -> Json:
-    """The run, with remarks on models as notifications, not as results."""
     notes = [
         {
             "descriptor": {"id": note.name},
@@ -117,7 +118,6 @@ def _rule(code_id: str) -> Json:
 def _result(
     document: CheckDocument, model: CheckedModel, found: Found, placed: tuple[int, Json]
 ) -> Json:
-    """A finding; `placed` is the position of its rule, and where it is."""
     rule, location = placed
     result: Json = {
         "ruleId": found.code,
@@ -202,20 +202,11 @@ def _uri(path: str) -> str:
         try:
             relative = given.relative_to(Path.cwd())
         except ValueError:
-            return "file://" + quote(_rooted_path(given.as_posix()))
+            return "file://" + quote("/" + given.as_posix().removeprefix("/"))
     # The colon of a first part would be read as that of a scheme.
     return quote(relative.as_posix(), safe="/")
-
-
-def _rooted_path(path: str) -> str:
-    return path if path.startswith("/") else f"/{path}"
 
 
 def _message(text: str) -> str:
     """`text` as SARIF's messages have it: braces and links have a meaning there."""
     return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
-
-
-def _was_unread(findings: Iterable[Found]) -> bool:
-    codes = (find_code(finding.code) for finding in findings)
-    return any(code is not None and code.exit is ExitCode.FILE for code in codes)

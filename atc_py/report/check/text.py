@@ -7,7 +7,6 @@ from typing import TypeAlias
 from atc_py.check.findings import Standing
 from atc_py.report.check.document import CheckDocument, CheckedModel, Found
 from atc_py.report.check.groups import Group, Sighting, groups
-from atc_py.report.check.open_dims import hint_text
 from atc_py.report.check.words import (
     CERTAINTIES,
     COLUMNS,
@@ -15,6 +14,7 @@ from atc_py.report.check.words import (
     baseline_text,
     fix_call,
     fix_hint,
+    hint_text,
     lists_text,
     node_text,
     observed_text,

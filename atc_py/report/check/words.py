@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from atc_py.check.findings import Standing
 from atc_py.diag import BAD_INPUT_SHAPE, DEVIATES_ON_CANN, REFUSED_BY_PARSER
 from atc_py.options.compile_options import NEWEST_CANN
-from atc_py.report.check.open_dims import deciding_text
-from atc_py.report.tables import visible
+from atc_py.report.tables import clipped, visible
 from atc_py.spec.deviations import Certainty
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, all_of, plural, verbatim
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
         CheckDocument,
         CheckedModel,
         Found,
+        OpenAxis,
     )
 
 
@@ -48,9 +48,6 @@ COLUMNS = {
 }
 """Headings of counts of nodes, the best first."""
 
-_BUSY = (Standing.LIST, Standing.REWRITE, Standing.AICPU, Standing.ACCURACY, Standing.UNKNOWN)
-"""Levels that a verdict mentions in addition to errors."""
-
 CERTAINTIES = {
     Certainty.PROVEN: Text("proven by published sources"),
     Certainty.INFERRED: Text("inferred"),
@@ -64,6 +61,7 @@ _TAILS = {
     Standing.ACCURACY: Text("{n} may lose accuracy"),
     Standing.UNKNOWN: Text("{n} not decided"),
 }
+"""What a verdict mentions in addition to errors."""
 
 
 def verdict_text(model: CheckedModel, cann: str = NEWEST_CANN) -> Text:
@@ -77,10 +75,10 @@ def verdict_text(model: CheckedModel, cann: str = NEWEST_CANN) -> Text:
     deviating = _nodes_with(model, DEVIATES_ON_CANN.id, Standing.ACCURACY)
     counts[Standing.ACCURACY] = counts.get(Standing.ACCURACY, 0) - deviating
     tails = [
-        _TAILS[each].with_values(n=counts[each])
-        for each in _BUSY
+        text.with_values(n=counts[level])
+        for level, text in _TAILS.items()
         # An undecided verdict counts its nodes itself.
-        if counts.get(each) and not (each is verdict is Standing.UNKNOWN)
+        if counts.get(level) and not (level is verdict is Standing.UNKNOWN)
     ]
     texts = (head, COMMA.join(tails), deciding_text(model))
     return SEMICOLON.join(text for text in texts if text)
@@ -105,7 +103,8 @@ def _on_cann(model: CheckedModel, cann: str) -> Text:
         if only:
             computes = Text("it computes something else on CANN {cann}", cann=cann)
         facts.append(computes + _inferred(model, DEVIATES_ON_CANN.id, other))
-    if any(_is_of_model(finding) for finding in model.findings):
+    # What is no single node's fault has CANN's code.
+    if any(each.code == REFUSED_BY_PARSER.id and each.cann_code for each in model.findings):
         facts.append(Text("the parser of CANN {cann} refuses the model", cann=cann))
     elif refused:
         facts.append(
@@ -115,21 +114,13 @@ def _on_cann(model: CheckedModel, cann: str) -> Text:
     return Text(" and ", context="verdict").join(facts)
 
 
-def _is_of_model(finding: Found) -> bool:
-    """True if the parser refuses the model for what is no single node's fault."""
-    return finding.code == REFUSED_BY_PARSER.id and finding.cann_code != ""
-
-
 def _refused(count: int, cann: str, *, only: bool, also: bool) -> Text:
     """`1 node is refused by the parser of CANN 9.1`; `also` after other nodes."""
     if only:
         return Text("it is refused by the parser of CANN {cann}", cann=cann)
     if also:
         return plural(
-            count,
-            "{n} is refused by its parser",
-            "{n} are refused by its parser",
-            cann=cann,
+            count, "{n} is refused by its parser", "{n} are refused by its parser", cann=cann
         )
     return plural(
         count,
@@ -173,13 +164,13 @@ def lists_text(document: CheckDocument, model: CheckedModel) -> Text:
     errors = Standing.ERROR.value
     rows = [
         (document.operator_list, errors, model.counts.get(errors, 0)),
-        *(
-            (other_list.name, other_list.verdict, other_list.errors)
-            for other_list in model.other_lists
-        ),
+        *((other.name, other.verdict, other.errors) for other in model.other_lists),
     ]
     return SEMICOLON.join(
-        verbatim(name) + COLON + _list_verdict(verdict, count) for name, verdict, count in rows
+        verbatim(name)
+        + COLON
+        + (plural(n, "{n} error", "{n} errors") if verdict == errors else LEVELS[Standing(verdict)])
+        for name, verdict, n in rows
     )
 
 
@@ -196,20 +187,11 @@ def kept_text(operators: Sequence[str], list_name: str) -> Text:
     )
 
 
-def _list_verdict(verdict: str, errors: int) -> Text:
-    if verdict != Standing.ERROR.value:
-        return LEVELS[Standing(verdict)]
-    return plural(errors, "{n} error", "{n} errors")
-
-
 def baseline_text(count: BaselineCount | None) -> Text:
     """`12 known, 1 new`, with the number gone; empty without a baseline."""
     if count is None:
         return Text("")
-    texts = [
-        Text("{known} known", known=count.known),
-        Text("{new} new", new=count.new),
-    ]
+    texts = [Text("{known} known", known=count.known), Text("{new} new", new=count.new)]
     if count.gone:
         texts.append(Text("{gone} gone", gone=count.gone))
     return Text("compared with the baseline") + COLON + COMMA.join(texts)
@@ -316,3 +298,47 @@ def _candidates_text(candidates: Candidates, *, bound: bool) -> Text:
         return head + Text(", values to choose from: {listed}", listed=listed)
     options = ", ".join(f"--bind {candidates.input}={value}" for value in values)
     return head + Text(", {options} keeps only one", options=options)
+
+
+def hint_text(model: CheckedModel) -> Text:
+    if model.shape_hint_fits and not model.shape_hint_runs:
+        return Text(
+            "Some dims are open. The model compiles with these dims, but no run with them gave "
+            "numbers; replace them with your own:"
+        )
+    if model.shape_hint_fits:
+        return Text(
+            "Some dims are open. The model accepts these proposed dims; replace them with your own:"
+        )
+    return Text(
+        "Some dims are open. None of the {shape_hint_tries} choices that were tried fits "
+        "the model; put a number in place of each name or ?:",
+        shape_hint_tries=model.shape_hint_tries,
+    )
+
+
+def deciding_text(model: CheckedModel) -> Text:
+    """Say which dims decide: `depends on height and width of images`; mostly empty."""
+    if not model.deciding:
+        return Text("")
+    dims: dict[str | tuple[str, int], list[OpenAxis]] = {}
+    for axis in model.deciding:
+        dims.setdefault(_dim_name(axis) or (axis.input, axis.axis), []).append(axis)
+    labels: dict[tuple[str, ...], list[Text]] = {}
+    for axes in dims.values():
+        inputs = tuple(dict.fromkeys(axis.input for axis in axes))
+        name = clipped(_dim_name(axes[0]))
+        label = verbatim(name) if name else Text("axis {axis}", axis=axes[0].axis)
+        labels.setdefault(inputs, []).append(label)
+    parts = [
+        Text("{dims} of {inputs}", dims=all_of(named), inputs=all_of(map(clipped, inputs)))
+        for inputs, named in labels.items()
+    ]
+    *most, last = parts
+    named = Text(" and ", context="inputs").join([Text(", ", context="inputs").join(most), last])
+    return Text("depends on {dims}", dims=named if most else last)
+
+
+def _dim_name(axis: OpenAxis) -> str:
+    """The dim's name; "" for none, and for the question marks that exporters write in its place."""
+    return axis.name if axis.name.strip("?") else ""

@@ -34,7 +34,6 @@ _MOST_ROWS = 50
 
 
 def diff_tables(diff: ModelDiff) -> Iterator[Table]:
-    """The two models, the score, and what differs; alike differences are one row."""
     yield _sides(diff)
     differing = [group for group in diff.launches if group.differs]
     if differing:
@@ -75,7 +74,6 @@ def _sides(diff: ModelDiff) -> Table:
 
 
 def _launches(groups: Iterable[LaunchDifference]) -> Table:
-    """Groups that differ in the same way, with a node of the first of them."""
     alike: Counter[tuple[str, str, str]] = Counter()
     nodes: dict[tuple[str, str, str], str] = {}
     for group in groups:
@@ -126,7 +124,6 @@ def _constants(constants: Iterable[ConstantDifference]) -> Table:
 
 
 def _unequal(constants: Iterable[ConstantDifference]) -> Table:
-    """Constants that differ in the same way, with the largest error of all."""
     alike: defaultdict[tuple[str, str, str], list[ConstantDifference]] = defaultdict(list)
     for row in constants:
         first, second = (" ".join(each[:2]) or "-" for each in (row.first, row.second))

@@ -10,7 +10,15 @@ import msgspec
 from atc_py.diag import Severity
 from atc_py.report.diagnostics import help_text, level_text
 from atc_py.report.tables import Table, clipped, format_bytes, format_seconds
-from atc_py.results.program_run import ProgramFallback, ProgramModel, ProgramOutput, ProgramRun
+from atc_py.results.program_run import (
+    ProgramCompilation,
+    ProgramFallback,
+    ProgramModel,
+    ProgramOutput,
+    ProgramRun,
+    ProgramUse,
+)
+from atc_py.system.cache_folders import legible
 from atc_py.system.json_text import finite, format_json
 from atc_py.text import Text, plain_text, plural
 from atc_py.text.language import spoken
@@ -48,10 +56,6 @@ def model_names(models: Sequence[ProgramModel]) -> list[str]:
     ]
 
 
-def where_text(model: ProgramModel) -> str:
-    return _PLACES[model.where]
-
-
 def _models(done: ProgramRun, names: Sequence[str]) -> Table:
     shadow = any(model.shadow.runs for model in done.models)
     columns = (
@@ -67,7 +71,7 @@ def _models(done: ProgramRun, names: Sequence[str]) -> Table:
     rows = [
         (
             name,
-            where_text(model),
+            _PLACES[model.where],
             str(model.sessions),
             str(model.npu.runs),
             _time(model.npu.seconds),
@@ -95,21 +99,16 @@ def _shapes(done: ProgramRun, names: Sequence[str]) -> Table:
     rows = []
     for name, model in zip(names, done.models, strict=True):
         listed = [compilation for compilation in model.compilations if compilation.shapes]
-        rows += [
-            (
-                name,
-                shapes_text(compilation.shapes),
-                str(compilation.times),
-                format_seconds(compilation.seconds),
-            )
-            for compilation in listed[:_MOST_SHAPES]
-        ]
-        if len(listed) > _MOST_SHAPES:
-            rows.append(
-                (name, Text("... and {count} more", count=len(listed) - _MOST_SHAPES), "", "")
-            )
+        rows += [(name, *_compilation_row(row)) for row in listed[:_MOST_SHAPES]]
+        left = len(listed) - _MOST_SHAPES
+        if left > 0:
+            rows.append((name, Text("... and {count} more", count=left), "", ""))
     columns = ("model", "shapes", "times>", "time>")
     return Table("Shapes compiled", columns, tuple(rows), said=(1,))
+
+
+def _compilation_row(row: ProgramCompilation) -> tuple[str, str, str]:
+    return shapes_text(row.shapes), str(row.times), format_seconds(row.seconds)
 
 
 def codes_text(fallback: ProgramFallback) -> str:
@@ -127,12 +126,8 @@ def _fallbacks(done: ProgramRun, names: Sequence[str]) -> Table:
         for name, model in zip(names, done.models, strict=True)
         for fallback in model.fallbacks[:_MOST_SHAPES]
     ]
-    return Table(
-        "In onnxruntime because",
-        ("model", "shapes", "codes", "first finding"),
-        tuple(rows),
-        said=(3,),
-    )
+    columns = ("model", "shapes", "codes", "first finding")
+    return Table("In onnxruntime because", columns, tuple(rows), said=(3,))
 
 
 def output_row(name: str, output: ProgramOutput) -> tuple[str, ...]:
@@ -212,7 +207,7 @@ def program_json(done: ProgramRun) -> str:
 def _texts(value: object) -> object:
     """Values with texts that UTF-8 can carry: bytes of file names become escapes."""
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
+        return legible(value)
     if isinstance(value, dict):
         return {str(_texts(name)): _texts(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -225,7 +220,6 @@ _LEVELS = {"npu": "supported", "onnxruntime": "error", "both": "aicpu", "none": 
 
 
 def program_html(done: ProgramRun) -> str:
-    """The page: the run, each model with its shapes, differences and reasons, processes."""
     from atc_py.report.page.rendering import plain_page  # jinja2 takes long to import
 
     names = model_names(done.models)
@@ -245,16 +239,18 @@ def program_html(done: ProgramRun) -> str:
 
 def _facts(done: ProgramRun) -> list[tuple[str, str]]:
     on_npu = sum(model.where in {"npu", "both"} for model in done.models)
+    models = Text("{count}, {on_npu} on the simulated NPU", count=len(done.models), on_npu=on_npu)
     facts = [
         ("exit status", str(done.status)),
         ("time", format_seconds(done.seconds)),
-        (
-            "models",
-            Text("{count}, {on_npu} on the simulated NPU", count=len(done.models), on_npu=on_npu),
-        ),
+        ("models", models),
     ]
-    given = ((name, value) for name, value in done.options.items() if value or value == {})
-    return [*facts, *((_option_name(name), _option(value)) for name, value in given)]
+    options = [
+        (_OPTION_NAMES.get(keyword, keyword.replace("_", " ")), _option(value))
+        for keyword, value in done.options.items()
+        if value or value == {}
+    ]
+    return [*facts, *options]
 
 
 _OPTION_NAMES = {
@@ -284,10 +280,6 @@ _OPTION_NAMES = {
 """Names of options that are not their keywords with blanks."""
 
 
-def _option_name(keyword: str) -> str:
-    return _OPTION_NAMES.get(keyword, keyword.replace("_", " "))
-
-
 def _option(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
@@ -298,31 +290,24 @@ def _option(value: object) -> str:
 
 
 def _model(model: ProgramModel, name: str) -> dict[str, Any]:
+    sessions = plural(model.processes, "{count} in {n} process", "{count} in {n} processes")
     facts = [
         ("file", model.file or "(bytes)"),
         ("graph", model.name or "-"),
         ("SHA-256", model.digest or "-"),
         ("size", format_bytes(model.bytes)),
-        ("sessions", _sessions(model)),
-        ("on the NPU", _use(model.npu.runs, model.npu.seconds)),
-        ("in onnxruntime", _use(model.onnxruntime.runs, model.onnxruntime.seconds)),
+        ("sessions", sessions.with_values(n=model.processes, count=model.sessions)),
+        ("on the NPU", _use(model.npu)),
+        ("in onnxruntime", _use(model.onnxruntime)),
     ]
     if model.shadow.runs:
-        shadow = _use(model.shadow.runs, model.shadow.seconds)
-        facts.append(("in onnxruntime, beside the NPU", shadow))
+        facts.append(("in onnxruntime, beside the NPU", _use(model.shadow)))
     return {
         "name": name,
-        "where": where_text(model),
+        "where": _PLACES[model.where],
         "level": _LEVELS[model.where],
         "facts": facts,
-        "shapes": [
-            (
-                shapes_text(compilation.shapes),
-                str(compilation.times),
-                format_seconds(compilation.seconds),
-            )
-            for compilation in model.compilations
-        ],
+        "shapes": [_compilation_row(compilation) for compilation in model.compilations],
         "outputs": [output_row("", output)[1:] for output in model.outputs],
         "remarks": model.remarks,
         "fallbacks": [
@@ -337,14 +322,8 @@ def _model(model: ProgramModel, name: str) -> dict[str, Any]:
     }
 
 
-def _use(runs: int, seconds: float) -> Text:
-    if not runs:
+def _use(use: ProgramUse) -> Text:
+    if not use.runs:
         return Text("no run")
-    return plural(runs, "{n} run, {time}", "{n} runs, {time}", time=format_seconds(seconds))
-
-
-def _sessions(model: ProgramModel) -> Text:
-    count = model.sessions
-    return plural(
-        model.processes, "{count} in {n} process", "{count} in {n} processes", count=count
-    )
+    time = format_seconds(use.seconds)
+    return plural(use.runs, "{n} run, {time}", "{n} runs, {time}", time=time)

@@ -77,33 +77,26 @@ _LONGEST = 100
 
 
 def code_page(code: Code, language: str) -> list[str]:
-    facts = _FACTS.with_values(
-        severity=SEVERITY_TEXTS[code.severity], status=int(code.exit)
-    ).in_language(language)
-    colon = COLON.in_language(language)
-    lines = [
-        f"{code.id} {code.name} ({facts})",
-        "",
-        f"{_CAUSE.in_language(language)}{colon}{in_language(code.meaning, language)}",
-        "",
-        f"{_FIX.in_language(language)}{colon}{in_language(code.remedy, language)}",
-    ]
-    return [*lines, *_example_lines(code, language)]
+    facts = _FACTS.with_values(severity=SEVERITY_TEXTS[code.severity], status=int(code.exit))
+    head = f"{code.id} {code.name} ({facts.in_language(language)})"
+    lines = [head, *_cause_and_fix(Text(code.meaning), Text(code.remedy), language)]
+    for heading, below in example_parts(code, language):
+        lines += ["", heading + COLON.in_language(language).rstrip()]
+        lines += [f"  {line}".rstrip() for line in below]
+    return lines
 
 
 def foreign_page(code: str, meaning: Text, remedy: Text, language: str) -> list[str]:
-    colon = COLON.in_language(language)
-    return [
-        f"{code} ({_FOREIGN.in_language(language)})",
-        "",
-        f"{_CAUSE.in_language(language)}{colon}{meaning.in_language(language)}",
-        "",
-        f"{_FIX.in_language(language)}{colon}{remedy.in_language(language)}",
-    ]
+    head = f"{code} ({_FOREIGN.in_language(language)})"
+    return [head, *_cause_and_fix(meaning, remedy, language)]
+
+
+def _cause_and_fix(meaning: Text, remedy: Text, language: str) -> list[str]:
+    cause, fix = _CAUSE + COLON + meaning, _FIX + COLON + remedy
+    return ["", cause.in_language(language), "", fix.in_language(language)]
 
 
 def code_list(codes: Iterable[Code], language: str) -> list[str]:
-    """A line for each code: number, name and cause in one sentence."""
     rows = list(codes)
     width = max(len(row.name) for row in rows)
     return [
@@ -176,10 +169,3 @@ def _file_lines(files: dict[str, str], language: str) -> Iterator[str]:
 
 def _commands(lines: Iterable[str]) -> Iterator[str]:
     return (f"$ {line}" for line in lines)
-
-
-def _example_lines(code: Code, language: str) -> Iterator[str]:
-    for heading, lines in example_parts(code, language):
-        yield ""
-        yield heading + COLON.in_language(language).rstrip()
-        yield from (f"  {line}".rstrip() for line in lines)

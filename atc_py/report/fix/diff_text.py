@@ -40,7 +40,9 @@ def diff_lines(done: Fixing, *, verbose: bool = False) -> Iterator[str]:
         yield from hunk_lines(change, verbose=verbose)
         if folded:
             alike = [other for other in rest if other.likeness == change.likeness][1:]
-            yield _alike_line(alike)
+            names = clipped(node_list([_place(other) for other in alike]))
+            text = Text("  ... {count} more like this: {names}; --verbose shows all")
+            yield spoken(text.with_values(count=len(alike), names=names))
     if dropped:
         yield from _dropped_lines(dropped, verbose=verbose)
     yield ""
@@ -56,16 +58,12 @@ def hunk_lines(change: NodeChange, *, verbose: bool = False) -> Iterator[str]:
     for node in change.after[: most // 2] if cut else change.after:
         yield f"+ {_node_text(node)}"
     if cut:
-        yield f"+ {_rest_text(change.after[most // 2 :])}"
+        rest = change.after[most // 2 :]
+        words = spoken(Text("{count} more nodes", count=len(rest)))
+        counts = _counts_text(node.operator for node in rest)
+        yield "+ " + clipped(f"... {words}: {counts}; --verbose shows all", _MOST)
     if change.reader is not None:
         yield f"  {_around_text(change.reader)}"
-
-
-def _rest_text(nodes: Sequence[DiffNode]) -> str:
-    """`... 24 more nodes: 12 Mul, 8 Add, 4 Slice`."""
-    counts = _counts_text(node.operator for node in nodes)
-    words = spoken(Text("{count} more nodes", count=len(nodes)))
-    return clipped(f"... {words}: {counts}; --verbose shows all", _MOST)
 
 
 def _counts_text(operators: Iterable[str]) -> str:
@@ -85,12 +83,6 @@ def _place(change: NodeChange) -> str:
     return spoken(Text("node {at}", at=change.node)) + name
 
 
-def _alike_line(alike: Sequence[NodeChange]) -> str:
-    names = clipped(node_list([_place(other) for other in alike]))
-    text = Text("  ... {count} more like this: {names}; --verbose shows all")
-    return spoken(text.with_values(count=len(alike), names=names))
-
-
 def _dropped_lines(dropped: Sequence[NodeChange], *, verbose: bool) -> Iterator[str]:
     count = len(dropped)
     words = spoken(plural(count, "{n} node", "{n} nodes"))
@@ -107,9 +99,8 @@ def _node_text(node: DiffNode) -> str:
     inputs = ", ".join("-" if value is None else _value_text(value) for value in node.inputs)
     outputs = ", ".join(map(_value_text, node.outputs))
     attributes = ", ".join(f"{name}={text}" for name, text in node.attributes.items())
-    head = _head(node)
     tail = f" {{{attributes}}}" if attributes else ""
-    return clipped(f"{head} ({inputs}) -> {outputs}{tail}", _MOST)
+    return clipped(f"{_head(node)} ({inputs}) -> {outputs}{tail}", _MOST)
 
 
 def _around_text(node: DiffNode) -> str:

@@ -35,18 +35,12 @@ class RewriteGroup:
         return max(known, key=lambda each: (each.error, each.differing), default=None)
 
     @property
-    def uncompared(self) -> tuple[Rewrite, ...]:
-        """The rewrites whose regions were not compared by themselves."""
-        return tuple(rewrite for rewrite in self.rewrites if rewrite.difference is None)
-
-    @property
     def assumptions(self) -> tuple[Text, ...]:
         found = (assumption for rewrite in self.rewrites for assumption in rewrite.assumptions)
         return tuple(dict.fromkeys(found))
 
 
 def rewrite_groups(done: Fixing) -> list[RewriteGroup]:
-    """The rewrites of a model by pattern, in the order of their first nodes."""
     grouped: dict[tuple[object, ...], list[Rewrite]] = {}
     for rewrite in done.rewrites:
         key = (rewrite.operator, rewrite.rules, rewrite.after, rewrite.exactness)
@@ -90,9 +84,11 @@ def _rewrites(done: Fixing) -> Table:
     rows = []
     for group in rewrite_groups(done):
         first = group.first
+        after = " ".join(first.after[:_MOST_OPERATORS])
+        if len(first.after) > _MOST_OPERATORS:
+            after += f" ... ({len(first.after)})"
         cells = [
-            str(len(group.rewrites)), first.operator, ", ".join(first.rules),
-            _operators_text(first.after) or _ABSORBED, group.exactness.words,
+            str(len(group.rewrites)), first.operator, ", ".join(first.rules), after or _ABSORBED, group.exactness.words,
             error_text(group.worst), "-" if first.limit is None else f"{first.limit:.2g}",
         ]  # fmt: skip
         rows.append((*cells, *([time_text(group.rewrites)] if timed else [])))
@@ -101,11 +97,6 @@ def _rewrites(done: Fixing) -> Table:
         "nodes>", "operator", "rule", "new nodes", "class", "largest error>", "allowed>", *time,
     )  # fmt: skip
     return Table("Rewrites", columns, tuple(rows), said=(3, 4, 5))
-
-
-def _operators_text(names: tuple[str, ...]) -> str:
-    shown = " ".join(names[:_MOST_OPERATORS])
-    return shown if len(names) <= _MOST_OPERATORS else f"{shown} ... ({len(names)})"
 
 
 def _assumptions(done: Fixing) -> Table:

@@ -1,5 +1,7 @@
 """The words of reports on fixed models, in both languages."""
 
+from collections.abc import Iterator
+
 from atc_py.check.findings import Standing
 from atc_py.options.fix_rules import bind_options
 from atc_py.report.tables import format_time
@@ -45,17 +47,15 @@ def headline(done: Fixing) -> Text:
     return text + SEMICOLON + nodes
 
 
-def verdict_texts(done: Fixing) -> tuple[Text, Text]:
-    """The verdict of `check` before and after; an empty text where there is none."""
-    before, after = (
-        plural(errors, "refused ({n} error)", "refused ({n} errors)")
-        if name == Standing.ERROR.value
-        else ACCEPTED[Standing(name)]
-        if name
-        else Text("")
-        for name, errors in zip(done.verdicts, done.errors, strict=True)
-    )
-    return before, after
+def verdict_texts(done: Fixing) -> list[Text]:
+    """The verdict of `check` before and after; empty texts where there is none."""
+    return [*map(_verdict_text, done.verdicts, done.errors)]
+
+
+def _verdict_text(name: str, errors: int) -> Text:
+    if name == Standing.ERROR.value:
+        return plural(errors, "refused ({n} error)", "refused ({n} errors)")
+    return ACCEPTED[Standing(name)] if name else Text("")
 
 
 ACCEPTED = {
@@ -81,27 +81,21 @@ def error_text(difference: Difference | None) -> Text:
 def difference_text(difference: Difference) -> Text:
     if not difference.differing:
         return Text("equal to the original's")
-    return Text(
-        "differs by {error} of its range, in {differing} of {elements} elements",
-        error=f"{difference.error:.2g}",
-        differing=difference.differing,
-        elements=difference.elements,
-    )
+    text = Text("differs by {error} of its range, in {differing} of {elements} elements")
+    error, differing = f"{difference.error:.2g}", difference.differing
+    return text.with_values(error=error, differing=differing, elements=difference.elements)
 
 
-def target_text(found: TargetError) -> Text:
-    if found.odd:
+def target_text(target_error: TargetError) -> Text:
+    if target_error.odd:
         return plural(
-            found.odd,
+            target_error.odd,
             "{n} value is infinite or NaN where the original's is finite",
             "{n} values are infinite or NaN where the original's are finite",
         )
-    cosine = "-" if found.cosine is None else f"{found.cosine:.6f}"
-    return Text(
-        "cosine {cosine}, largest error {error} of its range",
-        cosine=cosine,
-        error=f"{found.error:.2g}",
-    )
+    cosine = "-" if target_error.cosine is None else f"{target_error.cosine:.6f}"
+    text = Text("cosine {cosine}, largest error {error} of its range")
+    return text.with_values(cosine=cosine, error=f"{target_error.error:.2g}")
 
 
 def time_text(rewrites: tuple[Rewrite, ...]) -> str:
@@ -113,26 +107,23 @@ def time_text(rewrites: tuple[Rewrite, ...]) -> str:
     return format_time(sum(known) * 1e-6)
 
 
-def facts(done: Fixing) -> list[tuple[str, str]]:
+def facts(done: Fixing) -> Iterator[tuple[str, str]]:
+    yield "operator list", done.operator_list
     before, after = verdict_texts(done)
-    rows: list[tuple[str, str]] = [
-        ("operator list", done.operator_list),
-        *([("verdict", before + " -> " + after)] if before and after else []),
-        ("opset", " -> ".join(map(str, dict.fromkeys(done.opset)))),
-    ]
+    if before and after:
+        yield "verdict", before + " -> " + after
+    yield "opset", " -> ".join(map(str, dict.fromkeys(done.opset)))
     for name, output in done.outputs.items():
-        rows.append((Text("output") + f" {name}", difference_text(output)))
-    if not done.seeds:
-        why = "none: nothing was rewritten"
-        if done.rewrites:
-            why = Text("none: {why}", why=done.rewrites[0].shown.why)
-        rows.append(("proof", Text(why)))
-    rows += _target_rows(done)
-    nothing = "nothing (--dry-run)" if done.changes and not done.left else "nothing"
-    rows.append(("written", Text(nothing) if done.output is None else str(done.output)))
+        yield Text("output") + f" {name}", difference_text(output)
+    if not done.seeds and done.rewrites:
+        yield "proof", Text("none: {why}", why=done.rewrites[0].shown.why)
+    elif not done.seeds:
+        yield "proof", Text("none: nothing was rewritten")
+    yield from _target_rows(done)
+    nothing = Text("nothing (--dry-run)" if done.changes and not done.left else "nothing")
+    yield "written", nothing if done.output is None else str(done.output)
     if done.deciding:
-        rows.append(("hint", _choice(done)))
-    return rows
+        yield "hint", _choice(done)
 
 
 def _choice(done: Fixing) -> Text:
@@ -151,21 +142,17 @@ def _choice(done: Fixing) -> Text:
     )
 
 
-def _target_rows(done: Fixing) -> list[tuple[str, str]]:
-    """The fixed model in the target's precision, against the original in float32."""
+def _target_rows(done: Fixing) -> Iterator[tuple[str, str]]:
+    """Yield the fixed model in the target's precision, against the original in float32."""
     target = done.target
     if target is None:
-        return []
+        return
     head = f"{target.precision_mode}, {target.soc}"
     if target.failed:
         first = target.failed[0]
-        return [
-            (head, Text("not run: {code} {message}", code=first.code.id, message=first.message))
-        ]
-    rows: list[tuple[str, str]] = [
-        (f"{name}, {head}", target_text(output)) for name, output in target.outputs.items()
-    ]
+        yield head, Text("not run: {code} {message}", code=first.code.id, message=first.message)
+        return
+    for name, output in target.outputs.items():
+        yield f"{name}, {head}", target_text(output)
     if target.microseconds is not None:
-        time = format_time(target.microseconds * 1e-6)
-        rows.append(("estimated time", f"{time}, {target.soc}"))
-    return rows
+        yield "estimated time", f"{format_time(target.microseconds * 1e-6)}, {target.soc}"

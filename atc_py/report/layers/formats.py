@@ -14,12 +14,11 @@ from atc_py.options.input_shapes import format_input_shapes
 from atc_py.report.layers.text import (
     cause_text,
     layers_text,
-    number_text,
-    origin_text,
+    origin_words,
     output_verdict,
 )
 from atc_py.report.model.gears import gear_shapes_text
-from atc_py.report.tables import csv_cell, visible
+from atc_py.report.tables import csv_cell, number_text, visible
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer import Layer
 from atc_py.results.layer_comparison import LayerComparison
@@ -93,7 +92,7 @@ def _row(done: LayerComparison, layer: Layer) -> list[str]:
         *map(number_text, numbers),
         *("", layer.source_op),
         *map(number_text, (*ours, *ends, *lost)),
-        *(csv_cell(origin_text(done, layer)), csv_cell("; ".join(layer.faults))),
+        *(csv_cell(origin_words(done, layer)), csv_cell("; ".join(layer.faults))),
     ]
 
 
@@ -111,7 +110,6 @@ def _judged_cells(layer: Layer) -> list[str]:
 
 
 def _as_output(done: LayerComparison, at: int) -> list[str]:
-    """Fill the cells of the outputs that a layer is; several are separated by semicolons."""
     names = [name for name, place in done.outputs.items() if place == at]
     rankings = [done.rankings.get(name) for name in names]
     first = [number_text(ranking.top1) for ranking in rankings if ranking is not None]
@@ -142,7 +140,6 @@ def render_layers(
     file_graph: FileGraph | None = None,
     compiled: CompiledModel | None = None,
 ) -> str:
-    """The comparison in one of FORMATS; findings are for JSON and HTML, graphs for HTML."""
     if name == "json":
         listed = [finding.as_json() for finding in findings]
         document = {**done.as_json(), "diagnostics": listed}
@@ -214,7 +211,6 @@ def gears_html(
     findings: Sequence[Sequence[Diagnostic]],
     left_out: Sequence[Diagnostic] = (),
 ) -> str:
-    """One page with the comparison of each gear; the first names samples that fit no gear."""
     from atc_py.pipeline.onnx_facts import compiled_file_graph
     from atc_py.report.page.html_page import summaries_html  # jinja2 takes long to import
 

@@ -1,8 +1,6 @@
 """The figures of outputs and layers sample by sample, as a table."""
 
-import math
-
-from atc_py.report.tables import Table
+from atc_py.report.tables import Table, number_text
 from atc_py.results.judgment import QUANTILES, SampleSpread
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.text import Text
@@ -55,14 +53,11 @@ def _rows(name: str, spread: SampleSpread, shares: int) -> list[tuple[str, ...]]
         (
             name,
             spoken(figure),
-            *(_text(figure, each) for each in (found.mean, found.worst, *found.quantiles[:shares])),
+            *(
+                number_text(value, _DIGITS[figure])
+                for value in (found.mean, found.worst, *found.quantiles[:shares])
+            ),
             found.sample,
         )
         for figure, found in figures.items()
     ]
-
-
-def _text(figure: str, value: float) -> str:
-    if math.isfinite(value):
-        return f"{value:.{_DIGITS[figure]}g}"
-    return "NaN" if math.isnan(value) else ("inf" if value > 0 else "-inf")

@@ -12,10 +12,8 @@ _SHOWN = 20
 
 
 def suggestion_blocks(suggestion: Suggestion) -> list[str | Table]:
-    """The suggestion as lines and tables: a verdict, what to keep, errors before and after."""
-    lines: list[str | Table] = [
-        visible(spoken(Text("suggestion: {verdict}", verdict=_verdict(suggestion))))
-    ]
+    verdict = Text("suggestion: {verdict}", verdict=_verdict(suggestion))
+    lines: list[str | Table] = [visible(spoken(verdict))]
     lines += [f"  {visible(spoken(line))}" for line in _remarks(suggestion)]
     tables = [_file_lines(suggestion)] if suggestion.kept else []
     if suggestion.kept or (suggestion.out_of_reach and suggestion.candidates):
@@ -101,9 +99,8 @@ def _remarks(suggestion: Suggestion) -> list[str]:
         lines.append("nothing is recommended: 16-bit floats are not the only cause of the error")
     slow = [each.line for each in suggestion.kept if each.engine == "aicpu"]
     if slow:
-        lines.append(
-            Text("slow, because in float32 they run on the AI CPU: {slow}", slow=", ".join(slow))
-        )
+        text = Text("slow, because in float32 they run on the AI CPU: {slow}")
+        lines.append(text.with_values(slow=", ".join(slow)))
     reasons: dict[str, list[str]] = {}
     for each in suggestion.excluded:
         reasons.setdefault(each.reason, []).append(each.line)
@@ -118,14 +115,8 @@ def _file_lines(suggestion: Suggestion) -> Table:
     rows = [(each.line, each.op, str(each.nodes), each.engine) for each in suggestion.kept[:_SHOWN]]
     left = len(suggestion.kept) - _SHOWN
     if left > 0:
-        rows.append(
-            (
-                spoken(Text("and {left} more", left=left)),
-                "",
-                str(sum(n.nodes for n in suggestion.kept[_SHOWN:])),
-                "",
-            )
-        )
+        nodes = sum(node.nodes for node in suggestion.kept[_SHOWN:])
+        rows.append((spoken(Text("and {left} more", left=left)), "", str(nodes), ""))
     return Table("Kept in float32", ("line", "operator", "nodes>", "engine"), tuple(rows))
 
 

@@ -1,14 +1,19 @@
-"""A layer-by-layer comparison as tables, the worst layers first.
-
-Over 400 lines: one page.
-"""
+"""A layer-by-layer comparison as tables, the worst layers first."""
 
 import math
+from collections import Counter
 
 from atc_py.report.layers.spreads import spreads_table
 from atc_py.report.layers.suggestion import suggestion_blocks
 from atc_py.report.model.semantics import newer_texts, semantics_line
-from atc_py.report.tables import Table, block_lines, format_bytes, format_seconds
+from atc_py.report.tables import (
+    Table,
+    block_lines,
+    format_bytes,
+    format_seconds,
+    number_text,
+    visible,
+)
 from atc_py.results.layer import (
     FAILING_DISTANCE,
     FAILING_SHARE,
@@ -18,7 +23,7 @@ from atc_py.results.layer import (
 )
 from atc_py.results.layer_comparison import LayerComparison, misses_of
 from atc_py.text import COMMA, SEMICOLON, Text, all_of, plural, verbatim
-from atc_py.text.language import language, spoken
+from atc_py.text.language import spoken
 
 _NOTHING = Text("")
 _PASSED_ON = Text("passed on from ")
@@ -54,33 +59,20 @@ def layer_blocks(done: LayerComparison, *, whole: bool = False) -> list[str | Ta
         _unmatched_table(done),
     ]
     verdict, *others = verdict_lines(done)
-    head = Text("{model}: {verdict}", model=_escaped(str(done.model)), verdict=verdict)
-    blocks: list[str | Table] = [*map(spoken, (head, *others, _compared_line(done)))]
+    head = Text("{model}: {verdict}", model=visible(str(done.model)), verdict=verdict)
+    compared = Text(
+        "  compared: the model compiled for {soc} ({mode}), with the original on {samples}",
+        soc=done.soc,
+        mode=done.precision_mode,
+        samples=plural(done.samples, "{n} sample", "{n} samples"),
+    )
+    blocks: list[str | Table] = [*map(spoken, (head, *others, compared))]
     for table in tables:
         if table.rows:
             blocks += ["", table]
     if done.suggestion is not None:
         blocks += ["", *suggestion_blocks(done.suggestion)]
     return [*blocks, "", *map(spoken, cost_lines(done))]
-
-
-def _compared_line(done: LayerComparison) -> str:
-    return Text(
-        "  compared: the model compiled for {soc} ({mode}), with the original on {samples}",
-        soc=done.soc,
-        mode=done.precision_mode,
-        samples=plural(done.samples, "{n} sample", "{n} samples"),
-    )
-
-
-def number_text(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    return f"{value:.4g}" if math.isfinite(value) else ("inf" if value > 0 else "-inf")
-
-
-def origin_text(done: LayerComparison, layer: Layer) -> str:
-    return origin_words(done, layer).en
 
 
 def origin_words(done: LayerComparison, layer: Layer) -> Text:
@@ -101,21 +93,13 @@ def origin_words(done: LayerComparison, layer: Layer) -> Text:
     return text
 
 
-def _origin(done: LayerComparison, layer: Layer) -> str:
-    return origin_words(done, layer).in_language(language())
-
-
 def _caused(done: LayerComparison, layer: Layer) -> Text:
-    cause = _cause(done, layer)
+    cause = cause_text(done, layer)
     return Text(", where ") + cause if cause else _NOTHING
 
 
-def cause_text(done: LayerComparison, layer: Layer) -> str:
+def cause_text(done: LayerComparison, layer: Layer) -> Text:
     """`gru deviates on CANN 9: GRU/reset-after-product (inferred)`, if that is the cause."""
-    return _cause(done, layer).en
-
-
-def _cause(done: LayerComparison, layer: Layer) -> Text:
     if done.semantics is None or layer.origin is not ErrorOrigin.INTRODUCED:
         return _NOTHING
     generation = done.semantics.generation
@@ -162,16 +146,11 @@ def growth_text(done: LayerComparison, layer: Layer) -> str:
 
 
 def verdict_lines(done: LayerComparison) -> list[str]:
-    """The first lines: whether all layers ran, the first that fails, targets; then remarks."""
-    stopped = (
-        [_escaped(Text("the device stopped: {stopped}", stopped=done.stopped))]
-        if done.stopped
-        else []
-    )
-    semantics = [] if done.semantics is None else [_escaped(semantics_line(done.semantics))]
+    stopped = Text("the device stopped: {stopped}", stopped=done.stopped)
+    semantics = [] if done.semantics is None else [visible(semantics_line(done.semantics))]
     found = (*_failing_layers(done), *_own_errors(done), *_against_targets(done))
-    newer = [_escaped(text) for _, text in newer_texts(done.newer)]
-    return [*stopped, *found, *semantics, *newer]
+    newer = [visible(text) for _, text in newer_texts(done.newer)]
+    return [*([visible(stopped)] if done.stopped else []), *found, *semantics, *newer]
 
 
 def _failing_layers(done: LayerComparison) -> list[str]:
@@ -186,7 +165,7 @@ def _failing_layers(done: LayerComparison) -> list[str]:
     error = Text("its error: {origin}", origin=origin_words(done, first))
     grown = growth_text(done, first)
     lines = [error, *([grown] if grown else []), _reach(done)]
-    return [_escaped(head), *(_escaped("  " + line) for line in lines)]
+    return [visible(head), *(visible("  " + line) for line in lines)]
 
 
 def _reach(done: LayerComparison) -> str:
@@ -251,13 +230,11 @@ def _own_errors(done: LayerComparison) -> list[str]:
         )
     left = len(done.own_errors) - _OWN_SHOWN
     if left > 0:
-        lines.append(
-            Text(
-                "the original's own error shows at {left} more nodes, and was taken out there too",
-                left=left,
-            )
+        text = Text(
+            "the original's own error shows at {left} more nodes, and was taken out there too"
         )
-    return [_escaped(line) for line in lines]
+        lines.append(text.with_values(left=left))
+    return [visible(line) for line in lines]
 
 
 def _against_targets(done: LayerComparison) -> list[str]:
@@ -270,7 +247,7 @@ def _against_targets(done: LayerComparison) -> list[str]:
     if not missed:
         return [Text("target {wanted}: missed: the device stopped", wanted=wanted)]
     names = ", ".join(missed)
-    return [_escaped(Text("target {wanted}: missed by {names}", wanted=wanted, names=names))]
+    return [visible(Text("target {wanted}: missed by {names}", wanted=wanted, names=names))]
 
 
 def _title(layer: Layer) -> str:
@@ -289,14 +266,12 @@ def outputs_table(done: LayerComparison) -> Table:
     rows = []
     for name in (*done.outputs, *(each for each in done.uncompared if each not in done.outputs)):
         figures: tuple[str, ...] = ("-",) * len(_COLUMNS[3:])
-        origin = (
-            Text("not compared: {message}", message=done.uncompared[name])
-            if name in done.uncompared
-            else ""
-        )
+        origin = ""
+        if name in done.uncompared:
+            origin = Text("not compared: {message}", message=done.uncompared[name])
         if name in done.outputs:
             layer = done.layers[done.outputs[name]]
-            figures, origin = _figures(layer), origin or _origin(done, layer)
+            figures, origin = _figures(layer), origin or spoken(origin_words(done, layer))
         ranking = _ranking(done, name) if ranked else ()
         verdict = (output_verdict(done, name),) if judged else ()
         rows.append((name, *figures, *ranking, *verdict, origin))
@@ -321,7 +296,7 @@ def _worst_layers(done: LayerComparison, *, whole: bool) -> Table:
             f"{layer.source_op or spoken('input')} -> {layer.op}",
             layer.dtype,
             *_figures(layer),
-            _origin(done, layer),
+            spoken(origin_words(done, layer)),
             SEMICOLON.join(layer.faults),
         )
         for layer in shown
@@ -339,19 +314,18 @@ def _figures(layer: Layer) -> tuple[str, ...]:
 
 
 def _unmatched_table(done: LayerComparison) -> Table:
-    counts: dict[tuple[str, str, str], int] = {}
-    for side, group in (("device", done.device_alone), ("original", done.original_alone)):
-        for each in group:
-            key = (side, each.op, each.reason)
-            counts[key] = counts.get(key, 0) + 1
-    ranked = sorted(counts.items(), key=lambda item: -item[1])
+    counts = Counter(
+        (side, node.op, node.reason)
+        for side, group in (("device", done.device_alone), ("original", done.original_alone))
+        for node in group
+    )
+    ranked = counts.most_common()
     rows = [(spoken(side), op, str(count), why) for (side, op, why), count in ranked[:_ALONE_SHOWN]]
     left = sum(count for _, count in ranked[_ALONE_SHOWN:])
     if left:
         rows.append(("", spoken("others"), str(left), "--format json names them all"))
-    return Table(
-        "Without counterpart", ("side", "operator", "nodes>", "why"), tuple(rows), said=(3,)
-    )
+    heads = ("side", "operator", "nodes>", "why")
+    return Table("Without counterpart", heads, tuple(rows), said=(3,))
 
 
 def cost_lines(done: LayerComparison) -> list[str]:
@@ -382,9 +356,3 @@ def cost_lines(done: LayerComparison) -> list[str]:
         bytes_2=format_bytes(done.total_bytes),
     )
     return [times, memory]
-
-
-def _escaped(text: str) -> str:
-    from atc_py.report.tables import visible
-
-    return visible(text)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
 
 from msgspec.structs import replace
 
@@ -13,7 +14,7 @@ from atc_py.report.check.text import finding_lines
 from atc_py.report.diagnostics import diagnostic_text
 from atc_py.report.model.memory_tables import memory_row
 from atc_py.report.model.records import conversions_text
-from atc_py.report.model.semantics import bias_json, bias_rows, newer_rows, semantics_tables
+from atc_py.report.model.semantics import bias_rows, newer_rows, semantics_tables
 from atc_py.report.profile.text import time_text
 from atc_py.report.tables import Table, fixed_nodes_table, format_bytes, format_seconds, share_text
 from atc_py.results.conversion import Conversion, Facts, FusionEffect
@@ -22,7 +23,6 @@ from atc_py.text.language import language, spoken
 
 
 def found_lines(check: ModelCheck) -> list[str]:
-    """List the findings of a model that compiles, by rule, the worst first."""
     return [*finding_lines(_document(check))][1:]
 
 
@@ -66,11 +66,9 @@ def why_not_lines(effects: Iterable[FusionEffect], wanted: Iterable[str]) -> Ite
             yield Text("{name}: the pass did not run", name=name)
             continue
         record, miss = effect.record, effect.record.nearest
-        yield Text(
-            "{effect}: matched {matched} times, rewritten {effective} times",
-            effect=effect.name,
-            matched=record.matched,
-            effective=record.effective,
+        text = Text("{effect}: matched {matched} times, rewritten {effective} times")
+        yield text.with_values(
+            effect=effect.name, matched=record.matched, effective=record.effective
         )
         if miss is None:
             yield "  " + Text("no other near miss" if record.matched else "no near miss")
@@ -79,41 +77,33 @@ def why_not_lines(effects: Iterable[FusionEffect], wanted: Iterable[str]) -> Ite
         template = "at {node}; {depth} nodes of the pattern matched"
         if miss.origins:
             template = "at {node}, from {origins}; {depth} nodes of the pattern matched"
-        yield "    " + Text(
-            template,
-            node=repr(miss.node),
-            origins=", ".join(map(repr, miss.origins)),
-            depth=miss.depth,
-        )
+        origins = ", ".join(map(repr, miss.origins))
+        yield "    " + Text(template, node=repr(miss.node), origins=origins, depth=miss.depth)
 
 
 def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:
     if not check.layers:
         return []
-    said = language()
-    reasons = Counter(layer.reason.in_language(said) for layer in check.layers if layer.reason)
+    reasons = Counter(spoken(layer.reason) for layer in check.layers if layer.reason)
     done = len(check.layers) - sum(reasons.values())
     parts = [
         Text("{count} because {reason}", count=count, reason=reason)
         for reason, count in reasons.most_common()
     ]
     rest = Text("; on floats ") + COMMA.join(parts) if parts else Text("")
-    return [("layers on int8", share_text(done, len(check.layers)) + rest.in_language(said))]
+    return [("layers on int8", share_text(done, len(check.layers)) + spoken(rest))]
 
 
 def conversion_tables(done: Conversion) -> list[Table]:
     fixed = [fixed_nodes_table(done.facts.fixed)] if done.facts.fixed else []
     others = [*fixed, *semantics_tables(done.facts.semantics)]
-    gears = _gears(done)
+    if done.gears:
+        from atc_py.report.model.gears import converted_gears
+
+        gears = [converted_gears(done.gears)]
+    else:
+        gears = []
     return [_stages(done), *others, _operators(done.facts), *gears, _summary(done)]
-
-
-def _gears(done: Conversion) -> list[Table]:
-    if not done.gears:
-        return []
-    from atc_py.report.model.gears import converted_gears
-
-    return converted_gears(done.gears)
 
 
 def _stages(done: Conversion) -> Table:
@@ -124,23 +114,16 @@ def _stages(done: Conversion) -> Table:
 
 def _operators(facts: Facts) -> Table:
     before, after = _by_frequency(facts.source_operators), _by_frequency(facts.target_operators)
-    height = max(len(before), len(after))
-    blank = ("", "")
-    rows = [
-        (before[i] if i < len(before) else blank) + (after[i] if i < len(after) else blank)
-        for i in range(height)
-    ]
-    return Table(
-        Text(
-            "Operators: {file_nodes} nodes in the file, {values} after folding constants, "
-            "{values_2} compiled",
-            file_nodes=facts.file_nodes,
-            values=sum(facts.source_operators.values()),
-            values_2=sum(facts.target_operators.values()),
-        ),
-        ("ONNX", "count>", "target", "count>"),
-        tuple(rows),
+    pairs = zip_longest(before, after, fillvalue=("", ""))
+    title = Text(
+        "Operators: {file_nodes} nodes in the file, {values} after folding constants, "
+        "{values_2} compiled",
+        file_nodes=facts.file_nodes,
+        values=sum(facts.source_operators.values()),
+        values_2=sum(facts.target_operators.values()),
     )
+    rows = tuple(ours + theirs for ours, theirs in pairs)
+    return Table(title, ("ONNX", "count>", "target", "count>"), rows)
 
 
 def _by_frequency(counts: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -152,7 +135,9 @@ def _summary(done: Conversion) -> Table:
     facts = done.facts
     engines = ", ".join(f"{name} {count}" for name, count in sorted(facts.engines.items()))
     changed = ", ".join(f"{e.name} {e.changes}" for e in facts.passes if e.changes)
-    before, after = format_bytes(facts.weights_in), format_bytes(done.weights_out)
+    weights = Text("{before} in the ONNX file, {after} compiled").with_values(
+        before=format_bytes(facts.weights_in), after=format_bytes(done.weights_out)
+    )
     rows = (
         ("SoC", facts.soc),
         ("precision mode", facts.precision_mode),
@@ -160,14 +145,11 @@ def _summary(done: Conversion) -> Table:
         ("passes (changes)", changed or spoken("none")),
         *newer_rows(done.check.newer),
         *quantized_rows(done.check),
-        *bias_rows(bias_json(facts.bias_convention)),
+        *bias_rows(facts.bias_convention),
         ("launches", _launches_text(facts)),
         ("conversions left", conversions_text(facts.target_operators)),
         ("kernel stubs", str(facts.kernels)),
-        (
-            "weights",
-            Text("{before} in the ONNX file, {after} compiled", before=before, after=after),
-        ),
+        ("weights", weights),
         *memory_row(done.memory),
         *([] if done.time is None else [("estimated time", time_text(done.time))]),
         ("output", f"{done.output} ({format_bytes(done.file_bytes)})"),

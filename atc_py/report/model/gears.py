@@ -29,11 +29,9 @@ def gears_table(model: OfflineModel) -> Table | None:
     return Table(title, _HEAD, tuple(rows))
 
 
-def converted_gears(gears: Sequence[GearFacts]) -> list[Table]:
-    if not gears:
-        return []
+def converted_gears(gears: Sequence[GearFacts]) -> Table:
     rows = [_row(at, gear.values, gear.shapes, gear.memory) for at, gear in enumerate(gears)]
-    return [Table("Gears", _HEAD, tuple(rows))]
+    return Table("Gears", _HEAD, tuple(rows))
 
 
 _HEAD = ("gear>", "numbers", "inputs", "memory>", "arena>")
@@ -45,9 +43,10 @@ def _row(
     shapes: Mapping[str, tuple[int, ...]],
     memory: MemoryFacts | None,
 ) -> tuple[str, ...]:
-    sizes = ("", "") if memory is None else (memory.total, memory.arena)
-    texts = (size if isinstance(size, str) else format_bytes(size) for size in sizes)
-    return str(at), format_gear(values), gear_shapes_text(shapes), *texts
+    sizes = ("", "")
+    if memory is not None:
+        sizes = format_bytes(memory.total), format_bytes(memory.arena)
+    return str(at), format_gear(values), gear_shapes_text(shapes), *sizes
 
 
 def gears_json(model: OfflineModel) -> dict[str, object] | None:

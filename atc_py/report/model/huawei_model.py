@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.huawei_facts import (
     HuaweiFacts,
@@ -13,7 +11,7 @@ from atc_py.results.huawei_facts import (
     HuaweiPort,
     HuaweiTensor,
 )
-from atc_py.text import Text, plain_text
+from atc_py.text import Text
 from atc_py.text.language import spoken
 
 _MOST_GEARS = 20
@@ -23,13 +21,10 @@ def huawei_tables(facts: HuaweiFacts) -> list[Table]:
     tables = [_summary(facts)]
     for number, model in enumerate(facts.models):
         if len(facts.models) > 1:
-            tables.append(_model_head(number, model))
+            title = Text("Model {number}", number=number)
+            tables.append(Table(title, ("", ""), tuple(_origin_rows(model))))
         tables += _model_tables(model)
     return tables
-
-
-def huawei_json(facts: HuaweiFacts) -> object:
-    return msgspec.to_builtins(facts, enc_hook=plain_text)
 
 
 def _summary(facts: HuaweiFacts) -> Table:
@@ -44,11 +39,6 @@ def _summary(facts: HuaweiFacts) -> Table:
     else:
         rows.append(("models", str(len(facts.models))))
     return Table("Offline model of Huawei's atc", ("", ""), tuple(rows))
-
-
-def _model_head(number: int, model: HuaweiModelFacts) -> Table:
-    title = Text("Model {number}", number=number)
-    return Table(title, ("", ""), tuple(_origin_rows(model)))
 
 
 def _origin_rows(model: HuaweiModelFacts) -> Iterator[tuple[str, str]]:
@@ -112,9 +102,8 @@ def _gears(name: str, gears: Sequence[tuple[int, ...]]) -> Table:
     left = len(gears) - _MOST_GEARS
     if left > 0:
         rows.append(("", Text("and {left} more", left=left)))
-    return Table(
-        Text("Gears: {name}", name=Text(name)), ("gear>", "values"), tuple(rows), said=(1,)
-    )
+    title = Text("Gears: {name}", name=Text(name))
+    return Table(title, ("gear>", "values"), tuple(rows), said=(1,))
 
 
 def _pictures(pictures: HuaweiPictures) -> Table:
@@ -137,16 +126,13 @@ def _setting(value: object) -> str:
 
 def _contents(model: HuaweiModelFacts) -> Table:
     launches = sum(row.launches for row in model.launches)
+    shared = 0 < model.kernels < launches
     kernels = Text(
-        "{kernels}, {size}", kernels=model.kernels, size=format_bytes(model.kernel_bytes)
+        "{kernels} for {launches} launches, {size}" if shared else "{kernels}, {size}",
+        kernels=model.kernels,
+        launches=launches,
+        size=format_bytes(model.kernel_bytes),
     )
-    if 0 < model.kernels < launches:
-        kernels = Text(
-            "{kernels} for {launches} launches, {size}",
-            kernels=model.kernels,
-            launches=launches,
-            size=format_bytes(model.kernel_bytes),
-        )
     rows = (
         ("graphs", str(model.graphs)),
         ("launches", str(launches)),

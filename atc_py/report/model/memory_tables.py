@@ -8,21 +8,27 @@ from atc_py.text.language import spoken
 _SHOWN = 12
 """Tensors of the widest moment that the table lists; JSON has all."""
 
-
 _AT_RUN = Text(", and values with dims known only at run time")
 
 
 def memory_row(facts: MemoryFacts | None) -> tuple[tuple[str, str], ...]:
     if facts is None:
         return ()
-    arena = _arena_text(facts)
-    text = Text("{total}; arena {arena}", total=format_bytes(facts.total), arena=arena)
-    return (("memory", text),)
+    text = Text("{total}; arena {arena}")
+    return (
+        ("memory", text.with_values(total=format_bytes(facts.total), arena=_arena_text(facts))),
+    )
 
 
 def memory_tables(facts: MemoryFacts | None) -> list[Table]:
     if facts is None:
         return []
+    values = [
+        Text("{n} in the arena", n=facts.shared),
+        Text("{n} inside a launch", n=facts.on_chip),
+    ]
+    if facts.at_run:
+        values.append(Text("{n} with dims known only at run time", n=facts.at_run))
     rows = [
         ("weights", format_bytes(facts.weights)),
         ("inputs", format_bytes(facts.inputs)),
@@ -30,7 +36,7 @@ def memory_tables(facts: MemoryFacts | None) -> list[Table]:
         ("arena", _arena_text(facts)),
         ("workspace", format_bytes(facts.workspace)),
         ("total", format_bytes(facts.total)),
-        ("values", _values_text(facts)),
+        ("values", COMMA.join(values)),
     ]
     tables = [Table("Memory", ("", ""), tuple(rows))]
     if facts.tensors:
@@ -49,16 +55,6 @@ def _arena_text(facts: MemoryFacts) -> str:
     return text if facts.reuse else text + Text(": reuse is switched off")
 
 
-def _values_text(facts: MemoryFacts) -> str:
-    parts = [
-        Text("{n} in the arena", n=facts.shared),
-        Text("{n} inside a launch", n=facts.on_chip),
-    ]
-    if facts.at_run:
-        parts.append(Text("{n} with dims known only at run time", n=facts.at_run))
-    return COMMA.join(parts)
-
-
 def _widest(facts: MemoryFacts) -> Table:
     rows = [
         (tensor.name, tensor.type, str(tensor.offset), format_bytes(tensor.nbytes))
@@ -68,13 +64,6 @@ def _widest(facts: MemoryFacts) -> Table:
     if more:
         rest = sum(tensor.nbytes for tensor in facts.tensors[_SHOWN:])
         rows.append((spoken(Text("{more} more", more=more)), "", "", format_bytes(rest)))
-    return Table(
-        Text(
-            "Peak: {bytes} while {node} ({op}) runs",
-            bytes=format_bytes(facts.lower_bound),
-            node=facts.node,
-            op=facts.op,
-        ),
-        ("tensor", "type", "offset>", "size>"),
-        tuple(rows),
-    )
+    title = Text("Peak: {bytes} while {node} ({op}) runs")
+    title = title.with_values(bytes=format_bytes(facts.lower_bound), node=facts.node, op=facts.op)
+    return Table(title, ("tensor", "type", "offset>", "size>"), tuple(rows))

@@ -8,7 +8,12 @@ from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel, OmPort
 from atc_py.report.model.gears import gears_json, gears_table
 from atc_py.report.model.memory_tables import memory_tables
-from atc_py.report.model.semantics import bias_rows, newer_rows, semantics_tables
+from atc_py.report.model.semantics import (
+    bias_rows,
+    newer_rows,
+    recorded_biases,
+    semantics_tables,
+)
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.aipp_preview import AippPreview, AippStep
 from atc_py.results.cann_nodes import read_newer, read_semantics
@@ -19,97 +24,64 @@ from atc_py.text.language import spoken
 
 
 def picture_tables(inputs: Sequence[PictureInput]) -> list[Table]:
-    return [
-        Table(
-            Text("Pictures for input {name} (AIPP)", name=each.name), ("", ""), tuple(_rows(each))
-        )
-        for each in inputs
-    ]
+    title = Text("Pictures for input {name} (AIPP)")
+    return [Table(title.with_values(name=row.name), ("", ""), tuple(_rows(row))) for row in inputs]
 
 
-def _rows(picture_input: PictureInput) -> list[tuple[str, str]]:
+def _rows(picture_input: PictureInput) -> Iterator[tuple[str, str]]:
     settings = picture_input.settings
-    dims = ",".join(map(str, picture_input.shape))
-    rows: list[tuple[str, str]] = [
-        (
-            "input",
-            Text(
-                "{nbytes} bytes, uint8 [{dims}] {format}",
-                nbytes=picture_input.nbytes,
-                dims=dims,
-                format=picture_input.format,
-            ),
-        )
-    ]
+    yield (
+        "input",
+        Text(
+            "{nbytes} bytes, uint8 [{dims}] {format}",
+            nbytes=picture_input.nbytes,
+            dims=",".join(map(str, picture_input.shape)),
+            format=picture_input.format,
+        ),
+    )
     if picture_input.is_dynamic:
-        rows += [
-            (
-                "mode",
-                Text(
-                    "dynamic: settings of a run in {parameters}",
-                    parameters=picture_input.parameters,
-                ),
-            ),
-            (
-                "pictures",
-                Text(
-                    "at most {max_src_image_size} bytes, all together",
-                    max_src_image_size=settings.max_src_image_size,
-                ),
-            ),
-        ]
+        mode = Text("dynamic: settings of a run in {parameters}")
+        yield "mode", mode.with_values(parameters=picture_input.parameters)
+        most = Text("at most {max_src_image_size} bytes, all together")
+        yield "pictures", most.with_values(max_src_image_size=settings.max_src_image_size)
     else:
+        yield "mode", spoken("static")
         size = f"{settings.src_image_size_w} x {settings.src_image_size_h}"
-        rows += [
-            ("mode", spoken("static")),
-            (
-                "pictures",
-                Text(
-                    "{input_format}, {size} (width x height)",
-                    input_format=settings.input_format,
-                    size=size,
-                ),
-            ),
-            *_steps(settings),
-        ]
+        text = Text("{input_format}, {size} (width x height)")
+        yield "pictures", text.with_values(input_format=settings.input_format, size=size)
+        yield from _steps(settings)
     result = ",".join(map(str, picture_input.features))
-    return [*rows, ("output", f"{picture_input.dtype.value} [{result}] NCHW")]
+    yield "output", f"{picture_input.dtype.value} [{result}] NCHW"
 
 
-def _steps(settings: AippSettings) -> list[tuple[str, str]]:
-    rows: list[tuple[str, str]] = []
-    swaps = {
-        "rbuv_swap_switch": settings.rbuv_swap_switch,
-        "ax_swap_switch": settings.ax_swap_switch,
-    }
-    on = [name for name, is_on in swaps.items() if is_on]
-    if on:
-        rows.append(("swaps", ", ".join(on)))
+def _steps(settings: AippSettings) -> Iterator[tuple[str, str]]:
+    swaps = [name for name in ("rbuv_swap_switch", "ax_swap_switch") if getattr(settings, name)]
+    if swaps:
+        yield "swaps", ", ".join(swaps)
     if settings.crop:
         place = f"{settings.load_start_pos_w},{settings.load_start_pos_h}"
         size = f"{settings.crop_size_w} x {settings.crop_size_h}"
-        rows.append(("crop", Text("{size} from column, row {place}", size=size, place=place)))
+        yield "crop", Text("{size} from column, row {place}", size=size, place=place)
     if settings.csc_switch:
         matrix = " / ".join(_numbers(settings.matrix[at : at + 3]) for at in (0, 3, 6))
-        rows.append(("colors", Text("matrix {matrix}", matrix=matrix)))
-        rows.append(("input bias", _numbers(settings.input_bias)))
-        rows.append(("output bias", _numbers(settings.output_bias)))
-    rows += [
-        ("mean", _numbers(settings.mean_chn)),
-        ("min", _numbers(settings.min_chn)),
-        ("var reci", _numbers(settings.var_reci_chn)),
-    ]
+        yield "colors", Text("matrix {matrix}", matrix=matrix)
+        yield "input bias", _numbers(settings.input_bias)
+        yield "output bias", _numbers(settings.output_bias)
+    yield "mean", _numbers(settings.mean_chn)
+    yield "min", _numbers(settings.min_chn)
+    yield "var reci", _numbers(settings.var_reci_chn)
     if settings.padding:
-        borders = Text(
-            "left {left}, right {right}, top {top}, bottom {bottom}, of {value}",
-            left=settings.left_padding_size,
-            right=settings.right_padding_size,
-            top=settings.top_padding_size,
-            bottom=settings.bottom_padding_size,
-            value=f"{settings.padding_value:g}",
+        yield (
+            "padding",
+            Text(
+                "left {left}, right {right}, top {top}, bottom {bottom}, of {value}",
+                left=settings.left_padding_size,
+                right=settings.right_padding_size,
+                top=settings.top_padding_size,
+                bottom=settings.bottom_padding_size,
+                value=f"{settings.padding_value:g}",
+            ),
         )
-        rows.append(("padding", borders))
-    return rows
 
 
 def _numbers(values: Sequence[float]) -> str:
@@ -158,20 +130,16 @@ def _summary(model: OfflineModel, file_bytes: int) -> Table:
     )
     options = ", ".join(f"{key} {value}" for key, value in sorted(description.options.items()))
     kernels = {node.kernel for node in description.nodes if node.kernel is not None}
+    written = Text("{producer}, format {format_version}").with_values(
+        producer=description.producer, format_version=model.format_version
+    )
     rows = (
         ("graph", description.name),
-        (
-            "written by",
-            Text(
-                "{producer}, format {format_version}",
-                producer=description.producer,
-                format_version=model.format_version,
-            ),
-        ),
+        ("written by", written),
         ("SoC", description.soc),
         ("options", options),
         *newer_rows(read_newer(model.report, description.name)),
-        *bias_rows(model.report),
+        *bias_rows(recorded_biases(model.report)),
         ("nodes", str(len(description.nodes))),
         ("kernel stubs", str(len(kernels))),
         ("weights", format_bytes(weights)),
@@ -191,11 +159,8 @@ def _ports(description: OmModel) -> Table:
 
 def _type(description: OmModel, port: OmPort) -> tuple[str, str, str]:
     tensor = description.tensors[port.tensor]
-    return (
-        tensor.dtype,
-        ",".join("?" if dim is None else str(dim) for dim in tensor.shape),
-        tensor.format,
-    )
+    shape = ",".join("?" if dim is None else str(dim) for dim in tensor.shape)
+    return tensor.dtype, shape, tensor.format
 
 
 def _port_json(description: OmModel, port: OmPort) -> dict[str, object]:
@@ -216,16 +181,10 @@ def _operators(description: OmModel) -> Table:
 
 
 def preview_tables(done: AippPreview) -> list[Table]:
-    """The table that `aipp` prints, a line for each channel after each step."""
     rows = tuple(row for step in done.steps for row in _step_rows(step))
-    names = ("step", "dtype", "shape", "channel>", "min>", "max>", "mean>")
-    tables = [
-        Table(
-            Text("AIPP of {picture} by {config}", picture=done.picture, config=done.config),
-            names,
-            rows,
-        )
-    ]
+    title = Text("AIPP of {picture} by {config}", picture=done.picture, config=done.config)
+    columns = ("step", "dtype", "shape", "channel>", "min>", "max>", "mean>")
+    tables = [Table(title, columns, rows)]
     if done.output is not None:
         shape = ",".join(map(str, done.tensor.shape))
         row = (done.tensor.dtype.name, shape, str(done.output))

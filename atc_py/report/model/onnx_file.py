@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.onnx_facts import OnnxFacts, OnnxPort
-from atc_py.text import Text, plain_text
+from atc_py.text import Text
 from atc_py.text.language import spoken
 
 
@@ -14,16 +12,12 @@ def onnx_tables(facts: OnnxFacts) -> list[Table]:
     opsets = ", ".join(
         f"{domain or 'ai.onnx'} {version}" for domain, version in facts.opsets.items()
     )
+    written = Text("{producer}, IR version {ir_version}").with_values(
+        producer=facts.producer or Text("unknown", context="producer"), ir_version=facts.ir_version
+    )
     summary = (
         ("graph", facts.name),
-        (
-            "written by",
-            Text(
-                "{producer}, IR version {ir_version}",
-                producer=facts.producer or Text("unknown", context="producer"),
-                ir_version=facts.ir_version,
-            ),
-        ),
+        ("written by", written),
         ("opsets", opsets),
         ("nodes", str(sum(operator.nodes for operator in facts.operators))),
         ("parameters", f"{facts.parameters:,}, {format_bytes(facts.weight_bytes)}"),
@@ -45,10 +39,6 @@ def onnx_tables(facts: OnnxFacts) -> list[Table]:
         )
         tables.append(Table("External data", ("file", "tensors>", "size>"), rows))
     return tables
-
-
-def onnx_json(facts: OnnxFacts) -> object:
-    return msgspec.to_builtins(facts, enc_hook=plain_text)
 
 
 def _ports(title: str, ports: Sequence[OnnxPort]) -> Table:

@@ -5,10 +5,9 @@ import re
 from collections.abc import Mapping
 from typing import TypedDict, TypeVar, cast
 
-import msgspec
-
-from atc_py.diag import OM_CONTENT, AtcError, Place
+from atc_py.diag import OM_CONTENT, Place
 from atc_py.report.tables import Table, format_bytes
+from atc_py.results.cann_nodes import recorded
 from atc_py.text import Text, written_text
 
 
@@ -40,15 +39,6 @@ class PrecisionRecord(TypedDict):
     casts: list[_Cast]
 
 
-def precision_json(report: Mapping[str, object], file: str) -> PrecisionRecord:
-    """The record of precision in an offline model's report.
-
-    Raises:
-        AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
-    """
-    return read_record(report, "precision", PrecisionRecord, file)
-
-
 def precision_tables(precision_record: PrecisionRecord) -> list[Table]:
     nodes = tuple(
         (
@@ -62,23 +52,14 @@ def precision_tables(precision_record: PrecisionRecord) -> list[Table]:
         for node in precision_record["nodes"]
     )
     casts = tuple(
-        (
-            row["name"],
-            row["tensor"],
-            f"{row['from']} > {row['to']}",
-            recorded_text(row["reason"]),
-        )
+        (row["name"], row["tensor"], f"{row['from']} > {row['to']}", recorded_text(row["reason"]))
         for row in precision_record["casts"]
     )
     head = ("node", "operator", "engine", "in the model", "compiled", "rule")
+    heads = ("cast", "of", "dtypes", "why")
     return [
         Table(Text("Precision of {count} nodes", count=len(nodes)), head, nodes, said=(5,)),
-        Table(
-            Text("{count} casts", count=len(casts)),
-            ("cast", "of", "dtypes", "why"),
-            casts,
-            said=(3,),
-        ),
+        Table(Text("{count} casts", count=len(casts)), heads, casts, said=(3,)),
     ]
 
 
@@ -114,15 +95,6 @@ class LayoutRecord(TypedDict):
     trans_data: list[_TransData]
 
 
-def layout_json(report: Mapping[str, object], file: str) -> LayoutRecord:
-    """The record of layout in an offline model's report.
-
-    Raises:
-        AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
-    """
-    return read_record(report, "layout", LayoutRecord, file)
-
-
 def layout_tables(layout_record: LayoutRecord) -> list[Table]:
     values = tuple((name, str(count)) for name, count in layout_record["values"].items())
     rows = tuple(
@@ -156,23 +128,13 @@ def read_record(report: Mapping[str, object], name: str, schema: type[Record], f
     """The record called `name`, validated against its schema."""
     record = report.get(name)
     if not isinstance(record, dict):
-        raise _unusable_record(Text("the report has no record of {name}", name=name), file)
-    try:
-        msgspec.convert(record, schema)
-    except msgspec.ValidationError as error:
-        message = Text(
-            "the record of {name} does not follow its schema: {error}", name=name, error=error
+        raise OM_CONTENT.error(
+            Text("the report has no record of {name}", name=name),
+            place=Place(file, field="report.json"),
+            help=Text("convert the model again with this version of atc-py"),
         )
-        raise _unusable_record(message, file) from error
+    recorded(report, name, schema, file)
     return cast("Record", record)
-
-
-def _unusable_record(message: Text, file: str) -> AtcError:
-    return OM_CONTENT.error(
-        message,
-        place=Place(file, field="report.json"),
-        help=Text("convert the model again with this version of atc-py"),
-    )
 
 
 _TEMPLATES = (

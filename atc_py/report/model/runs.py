@@ -14,20 +14,14 @@ from atc_py.results.run import NodeTime, Run
 from atc_py.text import Text
 from atc_py.text.language import spoken
 
+_COMPARED = (
+    "output", "verdict", "error/range>", "tolerance>", "max error>", "cosine>", "argmax",
+)  # fmt: skip
+
 
 def comparison_table(comparisons: Iterable[Comparison]) -> Table:
-    """The table that `run --expect` prints."""
     rows = tuple(map(_output_row, comparisons))
-    columns = (
-        "output",
-        "verdict",
-        "error/range>",
-        "tolerance>",
-        "max error>",
-        "cosine>",
-        "argmax",
-    )
-    return Table("Compared with the expected data", columns, rows)
+    return Table("Compared with the expected data", _COMPARED, rows)
 
 
 def _output_row(row: Comparison) -> tuple[str, ...]:

@@ -7,26 +7,22 @@ from atc_py.options.compile_options import QuantBias
 from atc_py.report.tables import Table, node_list
 from atc_py.results.cann_nodes import CannDeviation, CannSemantics, NewerNodes
 from atc_py.text import Text, plural
-from atc_py.text.language import language, spoken
-
-_KEY = "quant_bias"
+from atc_py.text.language import spoken
 
 
-def bias_json(convention: BiasConvention | None) -> dict[str, object]:
-    return {} if convention is None else {_KEY: convention.as_json()}
+def bias_rows(convention: BiasConvention | None) -> list[tuple[str, str]]:
+    return [] if convention is None else [("biases of int8 layers", spoken(convention.text))]
 
 
-def bias_rows(report: Mapping[str, object]) -> list[tuple[str, str]]:
-    found = report.get(_KEY)
-    if not isinstance(found, dict):
-        return []
+def recorded_biases(report: Mapping[str, object]) -> BiasConvention | None:
+    """The convention in an offline model's report; None where it names no known one."""
+    record = report.get("quant_bias")
+    if not isinstance(record, dict):
+        return None
     try:
-        convention = BiasConvention(
-            QuantBias(found.get("convention")), BiasSource(found.get("source"))
-        )
+        return BiasConvention(QuantBias(record.get("convention")), BiasSource(record.get("source")))
     except ValueError:
-        return []
-    return [("biases of int8 layers", convention.text.in_language(language()))]
+        return None
 
 
 def semantics_tables(semantics: CannSemantics | None) -> list[Table]:

@@ -38,7 +38,6 @@ class VersionStep(Result, frozen=True):
 
 
 def steps(spec: OpSpec, history: SchemaHistory) -> tuple[VersionStep, ...]:
-    """The versions of an operator, oldest first; none where ONNX does not have it."""
     versions = () if spec.custom else history.versions(spec.op)
     if not versions:
         return ()
@@ -72,7 +71,6 @@ def history_rows(spec: OpSpec, history: SchemaHistory) -> list[tuple[str, Text]]
 
 
 def history_json(spec: OpSpec, history: SchemaHistory) -> list[dict[str, object]]:
-    """The same as JSON values; the time before the operator existed is left out."""
     return [step.as_json() for step in steps(spec, history) if step.version]
 
 
@@ -162,11 +160,9 @@ def _operator_named(name: str, history: OnnxHistory) -> str:
     if found is not None:
         return found
     near = [names[match] for match in difflib.get_close_matches(folded(name), names)]
-    help_ = (
-        Text("did you mean {near}?", near=Text(" or ").join(near))
-        if near
-        else Text("use ONNX's spelling, such as Conv or Relu")
-    )
+    help_ = Text("use ONNX's spelling, such as Conv or Relu")
+    if near:
+        help_ = Text("did you mean {near}?", near=Text(" or ").join(near))
     raise UNKNOWN_NAME.error(Text("ONNX has no operator {name}", name=repr(name)), help=help_)
 
 
@@ -182,11 +178,10 @@ def _opset(text: str, history: OnnxHistory) -> int:
 
 
 def _definition_at(op: str, opset: int, history: OnnxHistory) -> OperatorSchema:
-    operator_schema = history.at(op, opset)
-    if operator_schema is None:
+    schema = history.at(op, opset)
+    if schema is None:
         numbers = ", ".join(str(row.since_version) for row in history.versions(op))
         message = Text("{op} does not exist at opset {opset}", op=op, opset=opset)
-        raise BAD_OPTION.error(
-            message, help=Text("its versions came with the opsets {numbers}", numbers=numbers)
-        )
-    return operator_schema
+        help_ = Text("its versions came with the opsets {numbers}", numbers=numbers)
+        raise BAD_OPTION.error(message, help=help_)
+    return schema

@@ -73,17 +73,14 @@ def list_diff(
     else:
         found = tuple(library.lookup(operator) for library in libraries)
         if found == (None, None):
-            near = (*libraries[0].near(operator), *libraries[1].near(operator))
+            near = dict.fromkeys(name for each in libraries for name in each.near(operator))
+            help_ = Text("see `atc-py ops list`")
+            if near:
+                help_ = Text("similar names: {fromkeys}", fromkeys=", ".join(near))
+            text = Text("no operator is called {operator} on {names} or {names_2}")
             raise UNKNOWN_NAME.error(
-                Text(
-                    "no operator is called {operator} on {names} or {names_2}",
-                    operator=repr(operator),
-                    names=names[0],
-                    names_2=names[1],
-                ),
-                help=Text("similar names: {fromkeys}", fromkeys=", ".join(dict.fromkeys(near)))
-                if near
-                else Text("see `atc-py ops list`"),
+                text.with_values(operator=repr(operator), names=names[0], names_2=names[1]),
+                help=help_,
             )
         tables = tuple({} if spec is None else {spec.op: spec} for spec in found)
     first, second = tables
@@ -116,13 +113,8 @@ def _sentence(names: tuple[str, str], fact: Fact) -> Text:
     if fact.before is not None and fact.after is not None:
         return fact.subject + COLON + fact.before + verbatim(" -> ") + fact.after
     name = names[1] if fact.before is None else names[0]
-    return (
-        _ONLY.with_values(list=name)
-        + COLON
-        + fact.subject
-        + COLON
-        + (fact.before or fact.after or Text(""))
-    )
+    words = fact.before or fact.after or Text("")
+    return COLON.join((_ONLY.with_values(list=name), fact.subject, words))
 
 
 def _counts(diff: ListDiff) -> Text:

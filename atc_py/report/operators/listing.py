@@ -13,7 +13,6 @@ from atc_py.onnx_graph.reading.history import OnnxHistory
 from atc_py.report.tables import Table, plain_lines
 from atc_py.report.wrapping import cut
 from atc_py.spec import Library, OpSpec, compressed, library
-from atc_py.spec import library as list_called
 from atc_py.spec.lists import OperatorList, operator_lists
 from atc_py.spec.rule import folded
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
@@ -60,9 +59,7 @@ def lists_json() -> list[dict[str, object]]:
 
 
 def _all() -> list[tuple[OperatorList, tuple[OpSpec, ...]]]:
-    return [
-        (operator_list, library(operator_list.name).all()) for operator_list in operator_lists()
-    ]
+    return [(row, library(row.name).all()) for row in operator_lists()]
 
 
 def _opsets(specs: tuple[OpSpec, ...]) -> tuple[int, ...]:
@@ -70,7 +67,6 @@ def _opsets(specs: tuple[OpSpec, ...]) -> tuple[int, ...]:
 
 
 def not_listed(name: str, known: Library, list_name: str, history: OnnxHistory) -> AtcError | None:
-    """The refusal of an operator that ONNX has and the list does not; None for others."""
     if known.lookup(name) is not None:
         return None
     operator = next((each for each in history.names if folded(each) == folded(name)), None)
@@ -81,19 +77,14 @@ def not_listed(name: str, known: Library, list_name: str, history: OnnxHistory) 
     rules = rules_of_operator(operator)
     if rules:
         names = ", ".join(rule.name for rule in rules)
-        parts.insert(
-            0,
-            Text("`atc-py fix MODEL` rewrites it (rules: {names})", names=names),
-        )
+        parts.insert(0, Text("`atc-py fix MODEL` rewrites it (rules: {names})", names=names))
     others = [
-        operator_list.name
-        for operator_list in operator_lists()
-        if operator_list.name != list_name
-        and list_called(operator_list.name).lookup(operator) is not None
+        row.name
+        for row in operator_lists()
+        if row.name != list_name and library(row.name).lookup(operator) is not None
     ]
     if others:
-        named = ", ".join(others)
-        parts.append(Text("it is on {named} (--list)", named=named))
+        parts.append(Text("it is on {named} (--list)", named=", ".join(others)))
     return UNKNOWN_NAME.error(
         Text(
             "{operator} is in ONNX, since opset {since}, and not on the operator list {list_name}",
@@ -118,8 +109,6 @@ _COLUMNS = (
     Text("first input"),
     Text("summary", context="operator"),
 )
-_COMPILES = {True: Text("yes"), False: Text("not yet")}
-_UNPUBLISHED = Text("not published")
 _DTYPES = 2
 """Dtypes that a line of the list names; the rest it counts."""
 
@@ -161,7 +150,7 @@ def operator_list_lines(specs: Sequence[OpSpec], compiles: Compiles) -> list[str
             spec.op,
             spec.group,
             spec.opset_text,
-            _compiles_words(spec, compiles=compiles(spec.op, "")),
+            _compiles(spec, compiles),
             _first_input(spec),
             Words(spec.summary.en, spec.summary.zh),
         )
@@ -176,12 +165,13 @@ def operator_list_lines(specs: Sequence[OpSpec], compiles: Compiles) -> list[str
     return [*lines, "", spoken(end)]
 
 
-def _compiles_words(spec: OpSpec, *, compiles: bool) -> Text:
-    return _UNPUBLISHED if spec.unpublished is not None and not compiles else _COMPILES[compiles]
+def _compiles(spec: OpSpec, compiles: Compiles) -> Text:
+    if compiles(spec.op, ""):
+        return Text("yes")
+    return Text("not yet" if spec.unpublished is None else "not published")
 
 
 def operator_list_json(specs: Sequence[OpSpec], compiles: Compiles) -> list[dict[str, object]]:
-    """The same as JSON values, with dtypes spelled out and both summaries."""
     return [
         {
             "op": spec.op,
@@ -248,10 +238,6 @@ def _first_input(spec: OpSpec) -> str:
     if dtypes is None:
         return "any"
     more = len(dtypes) - _DTYPES
-    shown = " ".join(_short_dtype(dtype) for dtype in dtypes[:_DTYPES])
+    kinds = [(dtype, dtype.rstrip("0123456789")) for dtype in dtypes[:_DTYPES]]
+    shown = " ".join(_SHORT.get(kind, kind) + dtype[len(kind) :] for dtype, kind in kinds)
     return f"{shown} +{more}" if more > 0 else shown
-
-
-def _short_dtype(dtype: str) -> str:
-    kind = dtype.rstrip("0123456789")
-    return _SHORT.get(kind, kind) + dtype[len(kind) :]

@@ -24,33 +24,26 @@ CERTAINTIES: Mapping[Certainty, Text] = {
 
 
 def deviation_words(spec: OpSpec, row: Deviation) -> Text:
-    """Everything about a deviation but its name."""
+    rule = row.unless
+    same = sentence(spec, rule)
     facts = [
-        same_when(spec, row),
+        same if rule.when is None else with_condition(same, when_words(rule.when)),
         (Text("else refused: ") if row.refused else Text("else "))
         + Words(row.effect.en, row.effect.zh),
-        generation_words(row),
+        _generations(row),
     ]
     if row.undefined:
         facts.append(Text("its result is not defined"))
     return SEMICOLON.join(facts) + verbatim(f" [{spec.place_of(row.line)}]")
 
 
-def same_when(spec: OpSpec, row: Deviation) -> Text:
-    """The rule under which CANN means what ONNX means."""
-    rule = row.unless
-    text = sentence(spec, rule)
-    return text if rule.when is None else with_condition(text, when_words(rule.when))
-
-
-def generation_words(row: Deviation) -> Text:
+def _generations(row: Deviation) -> Text:
     """The releases that have a deviation: `CANN 5, 6 (proven), 7 (inferred)`."""
     texts = []
     for certainty, words in CERTAINTIES.items():
         names = [each.name for each in releases() if certainty_on(row, each) is certainty]
         if names:
-            listed = ", ".join(names)
-            texts.append(Text("{value} ({note})", value=listed, note=words))
+            texts.append(Text("{value} ({note})", value=", ".join(names), note=words))
     return Text("CANN ") + Text(", ").join(texts)
 
 
@@ -94,7 +87,6 @@ _TITLES = {
 
 
 def operator_lines(spec: OpSpec, history: SchemaHistory, also: Sequence[str] = ()) -> list[str]:
-    """Everything about an operator, in 100 columns; `also` are other lists that may take it."""
     summary = Words(spec.summary.en, spec.summary.zh)
     opsets = spoken(_TITLES["custom"]) if spec.custom else spec.opset_text
     lines = [f"{spec.op} ({spec.group})", *_paragraph(spoken(summary))]

@@ -54,10 +54,8 @@ def rule_words(spec: OpSpec, rule: Rule) -> Text:
     text = sentence(spec, rule)
     if rule.when is not None:
         text = with_condition(text, when_words(rule.when))
-    follows = _consequence(rule.level, rule.rewrite)
-    text += Text("; else ") + follows
-    text = SEMICOLON.join([text, *_sureness(rule)])
-    return text + verbatim(f" [{spec.place_of(rule.line)}]")
+    text += Text("; else ") + _consequence(rule.level, rule.rewrite)
+    return SEMICOLON.join([text, *_sureness(rule)]) + verbatim(f" [{spec.place_of(rule.line)}]")
 
 
 def _sureness(row: AttributeSpec | OperandSpec | Rule) -> list[Text]:
@@ -146,8 +144,7 @@ def _attribute_bounds(row: AttributeSpec) -> list[Text]:
 def _standing(row: AttributeSpec | OperandSpec) -> list[Text]:
     facts: list[Text] = []
     if not row.supported:
-        follows = _consequence(row.otherwise, row.rewrite)
-        facts.append(Text("not supported yet: ") + follows)
+        facts.append(Text("not supported yet: ") + _consequence(row.otherwise, row.rewrite))
     if not row.listed:
         facts.append(Text("not on the list"))
     if row.since is not None:

@@ -54,28 +54,29 @@ def actions_json(
         *_slow(done, wins),
         *_accurate(check),
     ]
-    found = found[:_MOST]
-    if is_sound and done.check is not None and len(found) < _MOST:
+    if is_sound and done.check is not None:
         text = Text("Convert it to an offline model.")
         found.append(_action(text, _command(done, "convert")))
-    return found
+    return found[:_MOST]
 
 
 def _on_a_board(done: ModelSummary) -> Iterator[dict[str, object]]:
-    """Yield what was noticed on a board, with the node in the graph."""
-    nodes = {} if done.file_graph is None else {each.name: each for each in done.file_graph.nodes}
+    graph = done.file_graph
+    nodes = {} if graph is None else {node.name: node.index for node in graph.nodes}
     for found in () if done.board is None else done.board.findings[:_GROUPS]:
-        node = nodes.get((found.place and found.place.node_name) or "")
         text = found.message + COLON + (found.help or Text(found.code.remedy))
-        yield _action(text, node="" if node is None else f"s{node.index}")
+        yield _action(text, node=_in_file(nodes.get((found.place and found.place.node_name) or "")))
 
 
 def _action(text: Text, command: str = "", node: str = "") -> dict[str, object]:
     return {"text": in_both(text), "command": command, "node": name_text(node)}
 
 
+def _in_file(position: int | None) -> str:
+    return "" if position is None else f"s{position}"
+
+
 def _command(done: ModelSummary, command: str, *words: str) -> str:
-    """A command line about the model, quoted for a shell, with the options of this one."""
     left_out = REPORTING | {"convert": COMPARING, "compare": CONVERTING}.get(command, frozenset())
     shape = _shape(done, command)
     if shape:
@@ -106,25 +107,18 @@ def _words(name: str, values: Sequence[str]) -> Iterator[str]:
 def _refused(done: ModelSummary, check: dict[str, Any] | None) -> Iterator[dict[str, object]]:
     if check is not None:
         if check["fix"]:
-            count = check["removed"]
-            yield _action(
-                Text("Rewrite what the list refuses: removes {count} errors.", count=count),
-                check["fix"],
-            )
+            text = Text("Rewrite what the list refuses: removes {count} errors.")
+            yield _action(text.with_values(count=check["removed"]), check["fix"])
         if check["shape_option"] and check["verdict"] in {"unknown", "error"}:
-            yield _action(
-                Text("Fix the open dims of its inputs."),
-                f"{_command(done, 'report')} {check['shape_option']}",
-            )
+            command = f"{_command(done, 'report')} {check['shape_option']}"
+            yield _action(Text("Fix the open dims of its inputs."), command)
         yield from _errors(check["findings"])
     for found in done.refusals:
-        node = "" if found.place is None or found.place.node is None else f"s{found.place.node}"
-        hint = found.help or found.code.remedy
-        yield _action(Text(found.message) + COLON + Text(hint), "", node)
+        text = Text(found.message) + COLON + Text(found.help or found.code.remedy)
+        yield _action(text, node=_in_file(found.place and found.place.node))
 
 
 def _errors(findings: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
-    """Yield the rules with most errors, each with what to do about it."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for found in findings:
         if found["level"] == "error":
@@ -139,8 +133,7 @@ def _errors(findings: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
             message=Words(*first["message"]),
             help=Words(_begun(help_), chinese),
         )
-        node = "" if first["node"] is None else f"s{first['node']}"
-        yield _action(text, f"atc-py explain {first['code']}", node)
+        yield _action(text, f"atc-py explain {first['code']}", _in_file(first["node"]))
 
 
 def _begun(sentence: str) -> str:
@@ -191,16 +184,13 @@ def _first_failing(compared: LayerComparison, first: Layer) -> dict[str, object]
     where = Text("its error was introduced at {node}", node=root.source or root.op)
     if root is first:
         where = Text("its error was introduced there")
-    return _action(
-        Text(
-            "Look at the first failing layer, {name}: {faults}; {where}.",
-            name=first.source or first.op,
-            faults=SEMICOLON.join(map(Text, first.faults)),
-            where=where,
-        ),
-        "",
-        f"c{first.index}",
+    text = Text(
+        "Look at the first failing layer, {name}: {faults}; {where}.",
+        name=first.source or first.op,
+        faults=SEMICOLON.join(map(Text, first.faults)),
+        where=where,
     )
+    return _action(text, node=f"c{first.index}")
 
 
 def _slow(done: ModelSummary, wins: Sequence[Win]) -> Iterator[dict[str, object]]:
@@ -211,16 +201,11 @@ def _slow(done: ModelSummary, wins: Sequence[Win]) -> Iterator[dict[str, object]
 
 
 def _accurate(check: dict[str, Any] | None) -> Iterator[dict[str, object]]:
-    """Yield findings that do not stop a conversion and change numbers."""
     rows = [] if check is None else [f for f in check["findings"] if f["level"] == "accuracy"]
     if rows:
-        first = rows[0]
-        yield _action(
-            Text(
-                "{count} findings about accuracy, the first: {message}",
-                count=len(rows),
-                message=Words(*first["message"]),
-            ),
-            "",
-            "" if first["node"] is None else f"s{first['node']}",
+        text = Text(
+            "{count} findings about accuracy, the first: {message}",
+            count=len(rows),
+            message=Words(*rows[0]["message"]),
         )
+        yield _action(text, node=_in_file(rows[0]["node"]))

@@ -22,7 +22,7 @@ from atc_py.report.page.findings import BothChecks, check_json
 from atc_py.report.page.graphs import compiled_json, source_json
 from atc_py.report.page.precision import precision_json
 from atc_py.report.page.verdict import outputs_json
-from atc_py.report.page.wins import Win, biggest_wins, fusions_json
+from atc_py.report.page.wins import biggest_wins, fusions_json
 from atc_py.report.page.words import diagnostic_json, in_both, name_text, table_json
 from atc_py.report.profile.text import bound_text, calibration_tables
 from atc_py.report.tables import Table, format_time
@@ -54,7 +54,7 @@ def roofs_of(soc: Soc) -> dict[str, float]:
     return found
 
 
-def time_json(done: Profile) -> dict[str, object]:
+def _time(done: Profile) -> dict[str, object]:
     tables = [] if done.calibration is None else calibration_tables(done.calibration)
     return {
         "pipes": list(PIPES),
@@ -153,8 +153,8 @@ def page_json(models: Sequence[Mapping[str, object]], language: str) -> bytes:
 
 def _now() -> str:
     """The time in UTC; SOURCE_DATE_EPOCH, where it is set, decides it."""
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    at = int(given) if given.isdecimal() else datetime.now(timezone.utc).timestamp()
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    at = int(epoch) if epoch.isdecimal() else datetime.now(timezone.utc).timestamp()
     return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
 
 
@@ -167,7 +167,9 @@ def summary_document(
 
 def _document(done: ModelSummary, checks: BothChecks | None, at: int) -> dict[str, object]:
     check = None if checks is None else check_json(checks, at)
-    wins, state = _wins(done), _state(done, check)
+    state, wins = _state(done, check), []
+    if done.profile is not None and done.compiled is not None and done.profile.costs:
+        wins = biggest_wins(done.profile.costs[0], done.compiled.report)
     return {
         "path": name_text(str(done.model) if done.board is None else run_name(done.board)),
         "facts": _facts(done),
@@ -189,7 +191,7 @@ def _document(done: ModelSummary, checks: BothChecks | None, at: int) -> dict[st
         "compiled": None if done.compiled is None else compiled_json(done.compiled),
         "kernels": _kernels(done),
         "precision": None if done.comparison is None else precision_json(done.comparison),
-        "time": None if done.profile is None else time_json(done.profile),
+        "time": None if done.profile is None else _time(done.profile),
         "board": None if done.board is None else board_json(done.board),
         "wins": [[win.share, in_both(win.text), name_text(win.node)] for win in wins],
         "fusions": [] if done.compiled is None else fusions_json(done.compiled.report),
@@ -205,12 +207,6 @@ def _state(done: ModelSummary, check: dict[str, Any] | None) -> str:
         return "refused"
     verdict = None if check is None else check["verdict"]
     return {"error": "refused", "unknown": "undecided"}.get(str(verdict), "compiles")
-
-
-def _wins(done: ModelSummary) -> list[Win]:
-    if done.profile is None or done.compiled is None or not done.profile.costs:
-        return []
-    return biggest_wins(done.profile.costs[0], done.compiled.report)
 
 
 def _facts(done: ModelSummary) -> dict[str, object]:
@@ -252,7 +248,6 @@ def _file(path: Path) -> dict[str, object]:
 
 
 def _kernels(done: ModelSummary) -> str:
-    """The sources of the kernels by name, as compressed JSON in base64."""
     if done.compiled is None or not done.compiled.sources:
         return ""
     named = {name_text(name): text for name, text in done.compiled.sources.items()}
@@ -275,7 +270,6 @@ def _semantics(done: ModelSummary) -> list[dict[str, object]]:
 
 
 def board_json(done: BoardComparison) -> dict[str, object]:
-    """The tables of a comparison, the layers with the nodes that they compute."""
     head, *tables = comparison_tables(done, whole=True)
     last = [name_text(layer.nodes[-1]) if layer.nodes else "" for layer in done.layers]
     found = []

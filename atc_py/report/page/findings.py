@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from atc_py.report.check.document import CheckDocument, CheckedModel, Found
-from atc_py.report.check.open_dims import hint_text
 from atc_py.report.check.words import (
     CERTAINTIES,
     LEVELS,
     baseline_text,
     fix_call,
+    hint_text,
     lists_text,
     observed_text,
     shape_option,

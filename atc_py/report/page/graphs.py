@@ -74,7 +74,6 @@ def compiled_json(model: CompiledModel) -> dict[str, object]:
 
 
 def _reasons(report: Mapping[str, object]) -> dict[str, str]:
-    """The reason why nodes have their dtypes, and why values are stored anew, by the node's name."""
     found: dict[str, str] = {}
     for part, rows, key in (
         ("precision", "nodes", "rule"), ("precision", "casts", "reason"),

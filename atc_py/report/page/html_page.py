@@ -47,14 +47,13 @@ def summary_html(done: ModelSummary, language: str = "en") -> str:
 
 
 def summaries_html(model_summaries: Sequence[ModelSummary], language: str = "en") -> str:
-    return document_html([_document(model_summary) for model_summary in model_summaries], language)
-
-
-def _document(done: ModelSummary) -> dict[str, object]:
-    checks = None
-    if done.check is not None:
-        checks = BothChecks(check_document(done.check, "en"), check_document(done.check, "zh"))
-    return summary_document(done, checks)
+    documents = []
+    for done in model_summaries:
+        checks = None
+        if done.check is not None:
+            checks = BothChecks(check_document(done.check, "en"), check_document(done.check, "zh"))
+        documents.append(summary_document(done, checks))
+    return document_html(documents, language)
 
 
 def document_html(models: Sequence[Mapping[str, object]], language: str = "en") -> str:

@@ -6,12 +6,12 @@ from atc_py.report.layers.spreads import shown_shares
 from atc_py.report.layers.suggestion import outputs_with, suggestion_words
 from atc_py.report.layers.text import (
     cost_lines,
-    number_text,
     origin_words,
     output_verdict,
     verdict_lines,
 )
 from atc_py.report.page.words import both, in_both, name_text, table_json
+from atc_py.report.tables import number_text
 from atc_py.results.judgment import FigureSpread, MagnitudeHistogram
 from atc_py.results.layer import FAILING_DISTANCE, Layer, number_json
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
@@ -128,10 +128,7 @@ def _layer(done: LayerComparison, layer: Layer) -> list[object]:
         name_text(layer.source_op or layer.op),
         layer.dtype,
         list(layer.shape),
-        *(
-            number_json(number) if not math.isinf(number) else number_text(number)
-            for number in numbers
-        ),
+        *map(_number, numbers),
         layer.origin.value,
         layer.root,
         in_both(origin_words(done, layer)),

@@ -79,7 +79,6 @@ def plain_page(name: str, context: Callable[[], Mapping[str, Any]]) -> str:
 def _part(
     environment: Environment, name: str, context: Callable[[], Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Body and title of a plain page in the language of the commands, and what its switches say."""
     module = environment.get_template(f"{name}.html.j2").make_module(dict(context()))
     return {
         "lang": _TAGS[language()],

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from atc_py.check.findings import Standing
-from atc_py.report.layers.text import number_text
 from atc_py.report.page.words import in_both, name_text
+from atc_py.report.tables import number_text
 from atc_py.results.layer_comparison import LayerComparison, TargetMiss, misses_of
 from atc_py.results.summary import ModelSummary
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, verbatim
@@ -42,15 +42,7 @@ def failing_outputs(compared: LayerComparison | None) -> list[FailingOutput]:
         if own and why is not None:
             text = Text("was not compared: {why}", why=why)
         elif own:
-            text = COMMA.join(
-                Text(
-                    "{figure} {value} is below {least}",
-                    figure=miss.figure,
-                    value=f"{miss.value or 0.0:.6g}",
-                    least=f"{miss.least or 0.0:g}",
-                )
-                for miss in own
-            )
+            text = COMMA.join(map(_miss_text, own))
         elif not compared.targets and at is not None and compared.layers[at].faults:
             layer = compared.layers[at]
             text = Text("relative error {error}", error=number_text(layer.judged_error))
@@ -60,6 +52,11 @@ def failing_outputs(compared: LayerComparison | None) -> list[FailingOutput]:
             continue
         found.append(FailingOutput(name, text, at, bool(own)))
     return sorted(found, key=lambda each: -_error(compared, each))
+
+
+def _miss_text(miss: TargetMiss) -> Text:
+    value, least = f"{miss.value or 0.0:.6g}", f"{miss.least or 0.0:g}"
+    return Text("{figure} {value} is below {least}", figure=miss.figure, value=value, least=least)
 
 
 def _error(compared: LayerComparison, output: FailingOutput) -> float:
@@ -87,12 +84,7 @@ def outputs_json(done: ModelSummary) -> dict[str, object] | None:
 
 
 def outputs_word(model_summaries: Sequence[ModelSummary]) -> str | None:
-    """`fail` if an output of any fails, else `pass`; None where nothing was compared."""
-    compared = [
-        model_summary.comparison
-        for model_summary in model_summaries
-        if model_summary.comparison is not None
-    ]
+    compared = [done.comparison for done in model_summaries if done.comparison is not None]
     if not compared:
         return None
     fail = any(each.stopped or failing_outputs(each) for each in compared)
@@ -117,18 +109,14 @@ def verdict_line(done: ModelSummary) -> Text:
         return head + Text("compiles, but the device stopped")
     if compared is None or not failing:
         return head + Text("compiles", context="verdict")
-    count, goal = len({*compared.outputs, *compared.uncompared}), _goal(compared)
+    count = len({*compared.outputs, *compared.uncompared})
+    targets = " ".join(f"{name}={least:g}" for name, least in compared.targets.items())
     named = SEMICOLON.join(each.name + COLON + each.why for each in failing[:_NAMED])
     more = left_out(len(failing), _NAMED)
     fail = Text(
         "compiles, but {count} of {count_2} outputs fail{goal}",
         count=len(failing),
         count_2=count,
-        goal=goal,
+        goal=f" --fail-under {targets}" if targets else "",
     )
     return head + fail + COLON + named + more
-
-
-def _goal(compared: LayerComparison) -> str:
-    parts = [f"{name}={least:g}" for name, least in compared.targets.items()]
-    return f" --fail-under {' '.join(parts)}" if parts else ""

@@ -19,17 +19,17 @@ class NearMiss(NamedTuple):
     depth: int  # nodes of the pattern that were there
 
 
-def record_of(report: Mapping[str, Any], *keys: str) -> Any:
+def _record_of(report: Mapping[str, Any], *keys: str) -> Any:
     """A part of the record of a compilation; an empty dict where there is none."""
-    found: Any = report
+    part: Any = report
     for key in keys:
-        found = found.get(key, {}) if isinstance(found, dict) else {}
-    return found
+        part = part.get(key, {}) if isinstance(part, dict) else {}
+    return part
 
 
 def _passes(report: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for section in ("graph_fusion", "ub_fusion"):
-        found = record_of(report, "fusion_result", section)
+        found = _record_of(report, "fusion_result", section)
         for name, effect in found.items() if isinstance(found, dict) else ():
             if isinstance(effect, dict):  # an offline model may say anything here
                 yield name, effect
@@ -49,10 +49,10 @@ def near_misses(report: Mapping[str, Any]) -> Iterator[NearMiss]:
     for name, effect in _passes(report):
         miss = _miss_of(effect)
         if miss.get("node"):
-            reason, depth = _reason(miss), miss.get("depth", 0)
+            depth = miss.get("depth", 0)
             joins = name.startswith("merge-")  # what follows joins the launch of the anchor
             node = miss["node"] if joins else miss.get("anchor") or miss["node"]
-            yield NearMiss(name, str(node), reason, depth if isinstance(depth, int) else 0)
+            yield NearMiss(name, str(node), _reason(miss), depth if isinstance(depth, int) else 0)
 
 
 def fusions_json(report: Mapping[str, Any]) -> list[list[object]]:
@@ -66,14 +66,13 @@ def fusions_json(report: Mapping[str, Any]) -> list[list[object]]:
         if not miss and not effect.get("match_times"):
             continue
         names = effect.get("atc_names")
-        why = in_both(_reason(miss)) if miss else ""
         rows.append([
             name_text(name),
             name_text(", ".join(map(str, names if isinstance(names, list) else ()))),
             effect.get("match_times", 0),
             effect.get("effect_times", 0),
             name_text(str(miss.get("node", ""))) if miss else "",
-            why,
+            in_both(_reason(miss)) if miss else "",
         ])  # fmt: skip
     return rows
 
@@ -119,7 +118,6 @@ class Win(NamedTuple):
 
 
 def biggest_wins(cost: NetworkCost, report: Mapping[str, Any]) -> list[Win]:
-    """The places that take most time among those that could take less."""
     found = [*_not_fused(cost, report), *_moves(cost, report), *_on_aicpu(cost)]
     ops = {kernel.name: kernel.op for kernel in cost.kernels}
     known = {ops.get(win.node) for win in found}
@@ -178,12 +176,11 @@ def _before(cost: NetworkCost, kernel: KernelCost) -> str:
 
 
 def _moves(cost: NetworkCost, report: Mapping[str, Any]) -> Iterator[Win]:
-    """Yield kernels that only change dtypes or storage, by what they do."""
     reasons = {
         str(row.get("name")): str(row.get("reason", ""))
         for rows in (
-            record_of(report, "layout", "trans_data"),
-            record_of(report, "precision", "casts"),
+            _record_of(report, "layout", "trans_data"),
+            _record_of(report, "precision", "casts"),
         )
         if isinstance(rows, list)  # an offline model may say anything here
         for row in rows

@@ -21,10 +21,6 @@ def both(english: str, chinese: str) -> Both:
     return [name_text(english), name_text(chinese)]
 
 
-def same(text: str) -> Both:
-    return both(text, text)
-
-
 def in_both(text: str) -> Both:
     return both(text, in_language(text, "zh"))
 
@@ -35,7 +31,7 @@ def table_json(table: Table, names: Collection[int] = ()) -> dict[str, object]:
         "title": in_both(table.title),
         "head": [in_both(heading) for heading, _ in table.headings()],
         "rows": [
-            [same(cell) if at in names else in_both(cell) for at, cell in enumerate(row)]
+            [both(cell, cell) if at in names else in_both(cell) for at, cell in enumerate(row)]
             for row in table.rows
         ],
     }

@@ -20,7 +20,6 @@ FORMATS = ("text", "json", "html")
 
 
 def render_plan(name: str, plan: DtypePlan, findings: Iterable[Diagnostic] = ()) -> str:
-    """The plan in one of FORMATS; JSON also has why the command fails."""
     if name == "json":
         document = {**plan.as_json(), "diagnostics": [finding.as_json() for finding in findings]}
         return json.dumps(document, indent=2, allow_nan=False) + "\n"
@@ -52,20 +51,14 @@ def head_lines(plan: DtypePlan) -> list[str]:
 
 def verdict_lines(plan: DtypePlan) -> list[str]:
     target = ", ".join(f"{name} >= {least_text(least)}" for name, least in plan.target.items())
-    if plan.reached:
-        head = Text(
-            "target {target}: reached in {time} with {point}",
-            target=target,
-            time=format_time(plan.chosen.seconds),
-            point=point_text(plan.chosen, plan),
-        )
-    else:
+    head = Text("target {target}: reached in {time} with {point}")
+    if not plan.reached:
         head = Text(
             "target {target}: not reached by any assignment that was tried; the one with the "
-            "smallest error has {point}",
-            target=target,
-            point=point_text(plan.chosen, plan),
+            "smallest error has {point}"
         )
+    time, point = format_time(plan.chosen.seconds), point_text(plan.chosen, plan)
+    head = head.with_values(target=target, time=time, point=point)
     lines: list[str] = [head, _estimated(plan), SEMICOLON.join((_counted(plan), _searched(plan)))]
     lines += [text for _, text in newer_texts(plan.newer)]
     reasons: dict[str, list[str]] = {}
@@ -98,11 +91,7 @@ def _counted(plan: DtypePlan) -> Text:
 
 def _judged(plan: DtypePlan) -> Text:
     if plan.judged < plan.samples:
-        return Text(
-            "{judged} of {samples} samples",
-            judged=plan.judged,
-            samples=plan.samples,
-        )
+        return Text("{judged} of {samples} samples", judged=plan.judged, samples=plan.samples)
     return plural(plan.samples, "{n} sample", "{n} samples")
 
 
@@ -139,8 +128,16 @@ def point_text(point: PlanPoint, plan: DtypePlan) -> str:
 
 
 def plan_tables(plan: DtypePlan, *, whole: bool = True) -> list[Table]:
-    """The tables: what is compared, the curve where it says more, and the nodes."""
-    return [_compared_table(plan), _curve(plan, whole=whole), _nodes(plan, whole=whole)]
+    compared = tuple(
+        (spoken(name), *_numbers(point))
+        for name, point in _compared(plan).items()
+        if point is not None
+    )
+    return [
+        Table("Estimated time and measured error", ("", *_FIGURES), compared),
+        _curve(plan, whole=whole),
+        _nodes(plan, whole=whole),
+    ]
 
 
 def _compared(plan: DtypePlan) -> dict[str, PlanPoint | None]:
@@ -152,15 +149,7 @@ def _compared(plan: DtypePlan) -> dict[str, PlanPoint | None]:
     }
 
 
-def _compared_table(plan: DtypePlan) -> Table:
-    points = _compared(plan)
-    rows = [(spoken(name), *_numbers(point)) for name, point in points.items() if point is not None]
-    columns = ("", *_FIGURES)
-    return Table("Estimated time and measured error", columns, tuple(rows))
-
-
 def _curve(plan: DtypePlan, *, whole: bool) -> Table:
-    """Tabulate the points that no other one beats, or those around the plan."""
     shown = plan.curve
     if not whole:
         at = shown.index(plan.chosen) if plan.chosen in shown else 0
@@ -171,8 +160,7 @@ def _curve(plan: DtypePlan, *, whole: bool) -> Table:
     if 0 < len(shown) < len(plan.curve):
         rows.append((*[""] * len(_FIGURES), _left(len(plan.curve) - len(shown))))
     title = "Time against error: assignments that no other one beats in both"
-    columns = (*_FIGURES, "dtypes")
-    return Table(title, columns, tuple(rows), said=(7,))
+    return Table(title, (*_FIGURES, "dtypes"), tuple(rows), said=(7,))
 
 
 def _left(count: int) -> str:
@@ -225,12 +213,9 @@ def _numbers(point: PlanPoint) -> tuple[str, ...]:
 
 def _estimated(plan: DtypePlan) -> Text:
     points = {"all-float16": plan.float16, "all-float32": plan.float32}
+    text = Text("{share} of the {name} time")
     parts = [
-        Text(
-            "{share} of the {name} time",
-            share=f"{plan.chosen.seconds / point.seconds:.0%}",
-            name=Text(name),
-        )
+        text.with_values(share=f"{plan.chosen.seconds / point.seconds:.0%}", name=Text(name))
         for name, point in points.items()
         if point is not None and point.seconds
     ]

@@ -11,7 +11,7 @@ from atc_py.cost.factors import PIPES
 from atc_py.cost.network import KernelCost, NetworkCost
 from atc_py.onnx_graph.source import FileGraph
 from atc_py.report.profile.text import PIPE_NAMES, profile_tables
-from atc_py.report.tables import plain_lines, visible
+from atc_py.report.tables import csv_cell, plain_lines
 from atc_py.results.cann_nodes import semantics_json
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.profile import Profile, SocProfile
@@ -77,19 +77,13 @@ def _errors(errors: Sequence[OperatorError]) -> dict[str, object]:
 
 
 def _soc(profile: SocProfile) -> dict[str, object]:
-    refusals = [refusal.as_json() for refusal in profile.refusals]
-    if profile.cost is None:
-        return {
-            "soc": profile.soc,
-            "compiles": False,
-            "verdict": profile.verdict,
-            "refusals": refusals,
-        }
-    cost, memory = profile.cost, profile.cost.footprint
+    cost = profile.cost
+    head = {"soc": profile.soc, "compiles": cost is not None, "verdict": profile.verdict}
+    if cost is None:
+        return {**head, "refusals": json_values(profile.refusals)}
+    memory = cost.footprint
     return {
-        "soc": profile.soc,
-        "compiles": True,
-        "verdict": profile.verdict,
+        **head,
         "fits": cost.fits,
         "bound": cost.bound,
         "run": cost.run,
@@ -164,18 +158,13 @@ def profile_csv(done: Profile) -> str:
             span = kernel.cost
             times = (kernel.start, span.expected, span.low, span.high)
             writer.writerow([
-                cost.soc.name, at, _cell(kernel.name), kernel.op, kernel.engine, kernel.dtype,
+                cost.soc.name, at, csv_cell(kernel.name), kernel.op, kernel.engine, kernel.dtype,
                 kernel.shapes, *(f"{seconds * 1e6:.3f}" for seconds in times),
                 f"{span.expected / whole:.4f}", span.bound, span.limiter,
                 f"{span.utilization:.4f}", span.cores,
-                span.macs, span.read, span.written, _cell(";".join(kernel.origins)),
+                span.macs, span.read, span.written, csv_cell(";".join(kernel.origins)),
             ])  # fmt: skip
     return text.getvalue()
-
-
-def _cell(text: str) -> str:
-    """A text that no spreadsheet takes for a formula, and no terminal for a command."""
-    return f"'{visible(text)}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else visible(text)
 
 
 def _text(done: Profile) -> str:
@@ -200,10 +189,6 @@ PROFILE_FORMATS: dict[str, Callable[[Profile], str]] = {
 }
 
 
-def render_profile(form: str, done: Profile) -> str:
-    return PROFILE_FORMATS[form](done)
-
-
 _MICRO = 1e6
 _CORES, _PIPES, _TRANSFERS, _MEMORY = 1, 2, 3, 4
 _AICPU = 1000
@@ -211,7 +196,6 @@ _READ, _WRITE = 0, 1
 
 
 def trace_json(cost: NetworkCost) -> str:
-    """The trace of one run: cores, pipes of the busiest core, transfers, and memory."""
     events = [*_names(cost), *(event for kernel in cost.kernels for event in _slices(kernel))]
     events += _counters(cost)
     document = {
@@ -251,7 +235,6 @@ def _name_event(what: str, pid: int, tid: int, name: str) -> dict[str, Any]:
 
 
 def _slices(kernel: KernelCost) -> Iterator[dict[str, Any]]:
-    """Yield a kernel on its cores, its pipes and its transfers; its launch comes first."""
     cost = kernel.cost
     start = kernel.start + cost.overhead
     about = {

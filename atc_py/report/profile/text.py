@@ -14,7 +14,7 @@ from atc_py.report.model.gears import gear_shapes_text
 from atc_py.report.model.semantics import newer_rows, semantics_tables
 from atc_py.report.tables import Table, format_bytes, format_time
 from atc_py.text import COMMA, Text
-from atc_py.text.language import language, spoken
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from atc_py.cost.calibration import Calibration, OperatorError
@@ -49,7 +49,6 @@ def time_text(span: TimeRange) -> str:
 
 
 def profile_tables(done: Profile, *, every: bool = False) -> list[Table]:
-    """Everything that the text form shows; with `every`, every kernel."""
     tables = [] if done.calibration is None else calibration_tables(done.calibration)
     tables += semantics_tables(done.semantics)
     if len(done.socs) > 1:
@@ -57,10 +56,8 @@ def profile_tables(done: Profile, *, every: bool = False) -> list[Table]:
     for soc in done.socs:
         tables += _batch_tables(soc) or _gear_tables(soc.gears)
     for cost in done.costs:
-        title = Text("{model} on {soc}", model=cost.model, soc=cost.soc.name).in_language(
-            language()
-        )
-        rows = (*newer_rows(done.newer), *summary_rows(cost))
+        title = Text("{model} on {soc}", model=cost.model, soc=cost.soc.name)
+        rows = (*newer_rows(done.newer), *_summary_rows(cost))
         tables.append(Table(title, ("", ""), rows))
         if not cost.kernels:
             continue
@@ -68,7 +65,7 @@ def profile_tables(done: Profile, *, every: bool = False) -> list[Table]:
             Table(
                 "Operators",
                 ("operator", "kernels>", "time>", "share>", "bound by", "use of peak>", "bytes>"),
-                tuple(operator_rows(cost)),
+                tuple(_operator_rows(cost)),
                 said=(4,),
             ),
             _kernel_table(cost, every=every),
@@ -99,7 +96,6 @@ def _gear_tables(gears: Sequence[GearCost]) -> list[Table]:
 
 
 def _batch_tables(soc: SocProfile) -> list[Table]:
-    """Batches side by side: a bar for the throughput of each, and the best one marked."""
     best = soc.best
     if best is None:
         return []
@@ -142,32 +138,25 @@ def comparison_table(done: Profile) -> Table:
     return Table("SoCs side by side", head, tuple(rows))
 
 
-def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
-    """(what, figure) of the whole model."""
+def _summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
     busy = COMMA.join(
         Text("{name} {share}", context="pipe", name=Text(PIPE_NAMES[name]), share=f"{share:.0%}")
         for name, share in cost.busy.items()
         if share >= _LEAST
     )
+    kernels = Text("{count} for {nodes} operators", count=len(cost.kernels), nodes=cost.nodes)
     rows = [
         ("time", time_text(cost.time)),
-        (
-            "kernels",
-            Text("{count} for {nodes} operators", count=len(cost.kernels), nodes=cost.nodes),
-        ),
+        ("kernels", kernels),
         ("bound by", _bottleneck_shares(cost.kernels, cost.in_kernels)),
         ("pipes busy", busy or spoken("none")),
         ("memory", _memory_text(cost)),
     ]
     if cost.fits is False and cost.soc.memory is not None:
         text = Text("the {memory} of {soc} is too small for it")
-        rows.append((
-            "does not fit",
-            text.with_values(memory=format_bytes(cost.soc.memory), soc=cost.soc.name),
-        ))  # fmt: skip
-    lines = cost.assumptions()
-    rows += [("assumes" if not at else "", line) for at, line in enumerate(lines)]
-    return rows
+        memory = format_bytes(cost.soc.memory)
+        rows.append(("does not fit", text.with_values(memory=memory, soc=cost.soc.name)))
+    return rows + [("" if at else "assumes", line) for at, line in enumerate(cost.assumptions())]
 
 
 def bound_text(cost: Estimate) -> str:
@@ -203,8 +192,7 @@ def _bottleneck_shares(kernels: Sequence[KernelCost], whole: float) -> str:
     return COMMA.join(shares) or Text("nothing")
 
 
-def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
-    """A row for each kind of kernel, those that take longest first."""
+def _operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
     whole = cost.in_kernels
     rows: list[tuple[str, ...]] = []
     for op, kernels in cost.by_operator().items():
@@ -224,9 +212,9 @@ def _kernel_table(cost: NetworkCost, *, every: bool) -> Table:
     rows = []
     for at in ranked[: None if every else SHOWN]:
         kernel = cost.kernels[at]
-        span = kernel.cost
+        span, name = kernel.cost, ", ".join(kernel.origins) or kernel.name
         rows.append((
-            str(at), kernel.op, _short_name(", ".join(kernel.origins) or kernel.name),
+            str(at), kernel.op, name if len(name) <= _NAME else f"...{name[3 - _NAME :]}",
             format_time(span.expected), f"{format_time(span.low)}..{format_time(span.high)}",
             f"{span.expected / whole:.1%}", bound_text(span),
             f"{span.utilization:.0%}",
@@ -243,36 +231,19 @@ def _kernel_table(cost: NetworkCost, *, every: bool) -> Table:
     return Table(title, head, tuple(rows), said=(6,))
 
 
-def _short_name(text: str) -> str:
-    return text if len(text) <= _NAME else f"...{text[3 - _NAME :]}"
-
-
 def calibration_tables(done: Calibration) -> list[Table]:
     factors = done.fit.factors
+    share = Text("{share} of its peak rate")
+    error = Text("{before} before, {spread} after (root mean square)")
     rows = (
-        *(
-            (name, Text("{share} of its peak rate", share=f"{getattr(factors, name):.1%}"))
-            for name in SHARES
-        ),
+        *((name, share.with_values(share=f"{getattr(factors, name):.1%}")) for name in SHARES),
         ("launch", format_time(factors.launch)),
-        (
-            "error",
-            Text(
-                "{before} before, {spread} after (root mean square)",
-                before=f"{done.before:.1%}",
-                spread=f"{done.fit.spread:.1%}",
-            ),
-        ),
+        ("error", error.with_values(before=f"{done.before:.1%}", spread=f"{done.fit.spread:.1%}")),
+        *(("left out", line) for line in left_out_lines(done.left_out)),
     )
-    rows += tuple(("left out", line) for line in left_out_lines(done.left_out))
+    title = Text("Factors refitted to {count} measurements on {soc}")
     tables = [
-        Table(
-            Text(
-                "Factors refitted to {count} measurements on {soc}", count=done.count, soc=done.soc
-            ),
-            ("", ""),
-            rows,
-        ),
+        Table(title.with_values(count=done.count, soc=done.soc), ("", ""), rows),
         _errors("Error by operator", "operator", done.operators),
     ]
     return [*tables, _errors("Error by file", "file", done.files)] if done.files else tables

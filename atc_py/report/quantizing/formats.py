@@ -111,7 +111,6 @@ def _histogram(layer: QuantizedLayerFacts, cost: LayerCost | None) -> dict[str, 
 
 
 def _curve(fall_back: FallBack) -> list[dict[str, str]]:
-    """The points of the curve: layers on int8 to the right, the worst ratio upward."""
     ratios = [(point, _least(point.outputs)) for point in fall_back.points]
     known = [ratio for _, ratio in ratios if math.isfinite(ratio)]
     top, bottom = max(known, default=1.0), min(known, default=0.0)
@@ -151,7 +150,6 @@ def check_ending(path: Path) -> None:
 
 
 def render_quantization(done: FloatQuantization, path: Path) -> str:
-    """The report in the format of the file `path`."""
     ending = path.suffix.lower()
     if ending == ".json":
         return format_json(finite(done.as_json()))

@@ -1,6 +1,7 @@
 """A quantized model as tables: what it is, what int8 costs and gains."""
 
 import math
+from collections.abc import Iterator
 
 from atc_py.onnx_graph.source import Outcome
 from atc_py.report.fix.words import ACCEPTED
@@ -24,7 +25,7 @@ from atc_py.results.quantization import (
 )
 from atc_py.target import socs
 from atc_py.text import COLON, SEMICOLON, Text, plural, verbatim
-from atc_py.text.language import language, spoken
+from atc_py.text.language import spoken
 
 _HEADINGS = (
     "layer",
@@ -49,22 +50,23 @@ def float_quantization_tables(done: FloatQuantization) -> list[Table]:
         *([("normalizations folded", str(done.folded_norms))] if done.folded_norms else []),
         *([("record", str(done.record))] if done.record is not None else []),
     )
-    measured = proof_tables(done)
+    balanced = tuple(
+        (row.tensor, f"{row.gain:.1f}", f"{row.strength:.1f}") for row in done.balanced
+    )
+    heads = ("tensor", "gain dB>", "strength>")
+    tables = [Table("Layers on int8", _HEADINGS, tuple(map(_row, layers)))]
+    if done.proof is not None:
+        tables = [layers_table(done), outputs_table(done.proof, done.executor)]
+        if done.proof.fall_back is not None:
+            tables += fall_back_tables(done.proof.fall_back)
+        tables.append(Table("Size and time", ("", ""), tuple(gains_rows(done))))
     return [
-        *(measured or [Table("Layers on int8", _HEADINGS, tuple(map(_row, layers)))]),
-        *([_balanced(done)] if done.balanced else []),
+        *tables,
+        *([Table("Channels balanced", heads, balanced)] if balanced else []),
         *gain_tables(done),
         Table("Calibration", ("", ""), rows),
         *(table for file in done.written for table in quantization_tables(file)),
     ]
-
-
-def _balanced(done: FloatQuantization) -> Table:
-    rows = tuple(
-        (balance.tensor, f"{balance.gain:.1f}", f"{balance.strength:.1f}")
-        for balance in done.balanced
-    )
-    return Table("Channels balanced", ("tensor", "gain dB>", "strength>"), rows)
 
 
 def _row(layer: QuantizedLayerFacts) -> tuple[str, ...]:
@@ -85,26 +87,26 @@ _OUTCOMES = {Outcome.FLOAT: "in floats", Outcome.KEPT: "unchanged"}
 
 
 def quantization_tables(done: Quantization) -> list[Table]:
-    before, after = format_bytes(done.bytes_before), format_bytes(done.bytes_after)
-    rows = [
-        ("layers on int8", share_text(done.integer_layers, done.layers)),
-        *_rolled_back(done),
-        *(
-            [("biases read", done.read_as.text.in_language(language()))]
-            if done.read_as is not None
-            else []
-        ),
-        *([("biases written", done.written_as.value)] if done.written_as is not None else []),
-        ("opset", str(done.opset)),
-        ("operator list", _list_text(done)),
-        ("model", f"{done.model} ({before})"),
-        ("output", f"{done.output} ({after})"),
-    ]
-    if done.data is not None:
-        rows.append(("weights", str(done.data)))
     others = _other_nodes_table(done)
     fixed = [fixed_nodes_table(done.fixed)] if done.fixed else []
-    return [*fixed, *([others] if others.rows else []), Table("Result", ("", ""), tuple(rows))]
+    result = Table("Result", ("", ""), tuple(_result_rows(done)))
+    return [*fixed, *([others] if others.rows else []), result]
+
+
+def _result_rows(done: Quantization) -> Iterator[tuple[str, str]]:
+    yield "layers on int8", share_text(done.integer_layers, done.layers)
+    if done.rolled_back:
+        yield "run on float16", _rolled_back(done)
+    if done.read_as is not None:
+        yield "biases read", spoken(done.read_as.text)
+    if done.written_as is not None:
+        yield "biases written", done.written_as.value
+    yield "opset", str(done.opset)
+    yield "operator list", _list_text(done)
+    yield "model", f"{done.model} ({format_bytes(done.bytes_before)})"
+    yield "output", f"{done.output} ({format_bytes(done.bytes_after)})"
+    if done.data is not None:
+        yield "weights", str(done.data)
 
 
 def _list_text(done: Quantization) -> str:
@@ -120,20 +122,16 @@ def _list_text(done: Quantization) -> str:
     )
 
 
-def _rolled_back(done: Quantization) -> list[tuple[str, str]]:
-    """The row on layers that some SoCs take back to float16; none where there are none."""
-    if not done.rolled_back:
-        return []
+def _rolled_back(done: Quantization) -> Text:
     rows = [soc for soc in socs() if soc.quant_rules.roll_back]
     limit = max(soc.quant_rules.roll_back for soc in rows)
     families = ", ".join(dict.fromkeys(soc.family.value for soc in rows))
-    text = Text(
+    return Text(
         "{rolled_back} with at most {limit} input channels, on {families}",
         rolled_back=done.rolled_back,
         limit=limit,
         families=families,
     )
-    return [("run on float16", text)]
 
 
 def _other_nodes_table(done: Quantization) -> Table:
@@ -143,7 +141,7 @@ def _other_nodes_table(done: Quantization) -> Table:
             node.name,
             node.op_type,
             spoken(_OUTCOMES[node.outcome]),
-            "" if node.reason is None else node.reason.in_language(language()),
+            "" if node.reason is None else spoken(node.reason),
         )
         for node in done.nodes
         if node.outcome is not Outcome.INTEGER
@@ -163,49 +161,20 @@ _ENGINES = {"ort": "onnxruntime", "sim": Text("the simulator")}
 
 def summary_line(done: FloatQuantization) -> Text:
     first = done.written[0]
-    parts: list[str] = [
-        Text(
-            "{integer} of {layers} layers on int8",
-            integer=first.integer_layers,
-            layers=first.layers,
-        )
-    ]
+    layers = Text("{integer} of {layers} layers on int8")
+    parts = [layers.with_values(integer=first.integer_layers, layers=first.layers)]
     outputs = () if done.proof is None else tuple(done.proof.outputs.values())
     if outputs:
         cosine, snr = (min(getattr(each, name) for each in outputs) for name in ("cosine", "snr"))
-        parts.append(
-            Text(
-                "cosine of the outputs at least {cosine}, SNR {snr} dB",
-                cosine=f"{cosine:.6f}",
-                snr=decibel_text(snr),
-            )
-        )
-    parts.append(
-        Text(
-            "file size {before} -> {after}",
-            before=format_bytes(first.bytes_before),
-            after=format_bytes(first.bytes_after),
-        )
-    )
+        text = Text("cosine of the outputs at least {cosine}, SNR {snr} dB")
+        parts.append(text.with_values(cosine=f"{cosine:.6f}", snr=decibel_text(snr)))
+    before, after = format_bytes(first.bytes_before), format_bytes(first.bytes_after)
+    parts.append(Text("file size {before} -> {after}", before=before, after=after))
     speed = None if done.proof is None else done.proof.speed
     if speed is not None and speed.int8:
-        parts.append(
-            Text(
-                "{gain} times the float16 speed on {soc}, estimated",
-                gain=f"{speed.float16 / speed.int8:.2f}",
-                soc=speed.soc,
-            )
-        )
+        text = Text("{gain} times the float16 speed on {soc}, estimated")
+        parts.append(text.with_values(gain=f"{speed.float16 / speed.int8:.2f}", soc=speed.soc))
     return verbatim(visible(str(done.model))) + COLON + SEMICOLON.join(parts)
-
-
-def proof_tables(done: FloatQuantization) -> list[Table]:
-    if done.proof is None:
-        return []
-    tables = [layers_table(done), outputs_table(done.proof, done.executor)]
-    if done.proof.fall_back is not None:
-        tables += fall_back_tables(done.proof.fall_back)
-    return [*tables, Table("Size and time", ("", ""), tuple(gains_rows(done)))]
 
 
 def layers_table(done: FloatQuantization) -> Table:
@@ -262,10 +231,7 @@ def gain_tables(done: FloatQuantization) -> list[Table]:
     )
     tables = [
         Table(
-            "Gains at the outputs",
-            ("step", "kept>", "gain dB>", "of all dB>"),
-            steps,
-            said=(0,),
+            "Gains at the outputs", ("step", "kept>", "gain dB>", "of all dB>"), steps, said=(0,)
         ),
         Table("Gains at the layers", ("layer", "range dB>", "bias dB>"), tuple(_layer_gains(done))),
         _ranges_table(done),
@@ -284,9 +250,8 @@ def _ranges_table(done: FloatQuantization) -> Table:
 
 
 def _layer_gains(done: FloatQuantization) -> list[tuple[str, str, str]]:
-    costs = (
-        {} if done.proof is None else {layer.name: layer.range_gain for layer in done.proof.layers}
-    )
+    layers = () if done.proof is None else done.proof.layers
+    costs = {layer.name: layer.range_gain for layer in layers}
     return [
         (layer.name, _signed(costs.get(layer.name)), _signed(layer.bias_gain))
         for layer in done.layers
@@ -305,15 +270,10 @@ def _signed(gain: float | None) -> str:
 
 
 def fall_back_tables(fall_back: FallBack) -> list[Table]:
-    """The search for the target: what it found, the order of the layers, and the curve."""
     target = ", ".join(f"{name} {least_text(least)}" for name, least in fall_back.target.items())
+    reached = Text("{target}: reached" if fall_back.reached else "{target}: not reached")
     facts = [
-        (
-            "target",
-            Text(
-                "{target}: reached" if fall_back.reached else "{target}: not reached", target=target
-            ),
-        ),
+        ("target", reached.with_values(target=target)),
         ("layers in floats", share_text(len(fall_back.floats), len(fall_back.order))),
         ("trials", str(fall_back.trials)),
         ("most costly layers", first_names([*fall_back.order], _SHOWN)),
@@ -343,31 +303,18 @@ _SHOWN = 3
 """Layers that a line names."""
 
 
-def gains_rows(done: FloatQuantization) -> list[tuple[str, str]]:
-    before = format_bytes(done.written[0].bytes_before) if done.written else ""
-    rows = [("float model", before)]
-    rows += [
-        (Text("{form} form", form=file.form), format_bytes(file.bytes_after))
-        for file in done.written
-    ]
+def gains_rows(done: FloatQuantization) -> Iterator[tuple[str, str]]:
+    yield "float model", format_bytes(done.written[0].bytes_before) if done.written else ""
+    for file in done.written:
+        yield Text("{form} form", form=file.form), format_bytes(file.bytes_after)
     speed = None if done.proof is None else done.proof.speed
     if speed is not None:
+        time = Text("{float16} µs, estimated", float16=f"{speed.float16:.1f}")
+        yield Text("float16 on {soc}", soc=speed.soc), time
         gain = speed.float16 / speed.int8 if speed.int8 else 1.0
-        rows += [
-            (
-                Text("float16 on {soc}", soc=speed.soc),
-                Text("{float16} µs, estimated", float16=f"{speed.float16:.1f}"),
-            ),
-            (
-                Text("int8 on {soc}", soc=speed.soc),
-                Text(
-                    "{int8} µs, estimated: {gain} times the speed",
-                    int8=f"{speed.int8:.1f}",
-                    gain=f"{gain:.2f}",
-                ),
-            ),
-        ]
-    return rows
+        time = Text("{int8} µs, estimated: {gain} times the speed")
+        time = time.with_values(int8=f"{speed.int8:.1f}", gain=f"{gain:.2f}")
+        yield Text("int8 on {soc}", soc=speed.soc), time
 
 
 def decibel_text(value: float | None) -> str:

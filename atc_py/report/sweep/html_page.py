@@ -50,7 +50,6 @@ def _document(rows: Sequence[SweepRow], language: str) -> dict[str, object]:
 
 
 def _row(row: SweepRow) -> dict[str, object]:
-    """A row for the script; what is not known is left out."""
     combination = row.combination
     level = "bad" if row.verdict in FAILED else "warn"
     found = {

@@ -54,18 +54,13 @@ def code_text(code: str) -> str:
 
 
 def reasons_table(rows: Sequence[SweepRow]) -> Table | None:
-    """The most frequent codes, each with a row that has it; None where no row has any."""
     counts = reason_counts(rows)
     if not counts:
         return None
-    more = len(counts) - _MOST
-    title = (
-        "Reasons"
-        if more <= 0
-        else Text(
-            "Reasons: the {most} most frequent of {count} codes", most=_MOST, count=len(counts)
-        )
-    )
+    title = "Reasons"
+    if len(counts) > _MOST:
+        title = Text("Reasons: the {most} most frequent of {count} codes")
+        title = title.with_values(most=_MOST, count=len(counts))
     cells = tuple(
         (code_text(count.code), str(count.rows), str(count.models), _example(count.example))
         for count in counts[:_MOST]
@@ -74,7 +69,6 @@ def reasons_table(rows: Sequence[SweepRow]) -> Table | None:
 
 
 def rows_table(rows: Sequence[SweepRow]) -> Table | None:
-    """A line a row with the columns that say something; None where there are more than `_FEW`."""
     if len(rows) > _FEW:
         return None
     of = [row.combination for row in rows]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from atc_py.diag import NO_PYARROW
-from atc_py.report.tables import visible
+from atc_py.report.tables import csv_cell
 from atc_py.results.sweep import SweepRow
 from atc_py.text import Text, plain_text
 
@@ -18,9 +18,6 @@ COLUMNS: Mapping[str, type] = {
     "distance": float, "proposed": str, "report": str, "path": str, "digest": str,
 }  # fmt: skip
 """Columns of the table, with the kind of their values."""
-
-_FORMULA = ("=", "+", "-", "@")
-"""First characters for which spreadsheets take a cell as a formula."""
 
 
 def worst_output(row: SweepRow) -> str | None:
@@ -94,10 +91,7 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if not isinstance(value, str):
-        return repr(value)
-    text = visible(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return csv_cell(value) if isinstance(value, str) else repr(value)
 
 
 def require_pyarrow() -> None:

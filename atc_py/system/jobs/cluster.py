@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from atc_py import __version__
 from atc_py.diag import CLUSTER_FAILED, NO_DISTRIBUTED, WORKER_VERSION, AtcError
-from atc_py.system.jobs.lane import Lane, TaskAnswer, TaskFailure, TaskFailureKind, TaskLimits
+from atc_py.system.jobs.lane import Lane, TaskAnswer, TaskFailure, TaskFailureKind
 from atc_py.system.jobs.sent_files import FileBundle, forget_files, has_files, store_files
 from atc_py.system.jobs.task_executor import TaskExecutor
 from atc_py.system.memory_limit import memory_limit
+from atc_py.system.worker import Bounds
 from atc_py.text import Text
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class _Cluster(TaskExecutor):
     def _submit(
         self, function: Callable[[T], Any], task: T, seconds: float | None
     ) -> Future[TaskAnswer]:
-        call, limits = pickle.dumps((function, task)), TaskLimits(seconds, self._memory)
+        call, limits = pickle.dumps((function, task)), Bounds(seconds, memory=self._memory)
         future: Future[TaskAnswer] = self._executor.submit(_run, call, limits, __version__)
         return future
 
@@ -179,7 +180,7 @@ _LANES = threading.local()
 _ALL: list[Lane] = []
 
 
-def _run(call: bytes, limits: TaskLimits, version: str) -> TaskAnswer:
+def _run(call: bytes, limits: Bounds, version: str) -> TaskAnswer:
     if version != __version__:
         raise _other_version({_here(): __version__}, version)
     lane = getattr(_LANES, "lane", None)

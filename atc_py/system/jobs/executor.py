@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from atc_py.system.jobs.lane import Lane, TaskAnswer, TaskLimits, TaskOutcome, called
+from atc_py.system.jobs.lane import Lane, TaskAnswer, TaskOutcome, called
 from atc_py.system.jobs.task_executor import TaskExecutor
 from atc_py.system.memory_limit import memory_limit
 from atc_py.system.process import usable_cores
+from atc_py.system.worker import Bounds
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -70,9 +71,9 @@ class ProcessExecutor(TaskExecutor):
         self, function: Callable[[T], Any], task: T, seconds: float | None
     ) -> Future[TaskAnswer]:
         call = pickle.dumps((function, task))
-        return self._threads.submit(self._run, call, TaskLimits(seconds, self._enforced))
+        return self._threads.submit(self._run, call, Bounds(seconds, memory=self._enforced))
 
-    def _run(self, call: bytes, limits: TaskLimits) -> TaskAnswer:
+    def _run(self, call: bytes, limits: Bounds) -> TaskAnswer:
         lane = self._free.get()
         try:
             return lane.run(call, self._memory, limits)
@@ -112,7 +113,8 @@ def open_executor(
 
         executor = open_cluster(dask, task_bytes)
     else:
-        count = jobs or _default_jobs(task_bytes)
+        allowed = memory_limit() // (task_bytes or _TASK)
+        count = jobs or max(1, min(usable_cores(), allowed))
         share = task_bytes or memory_limit() // count
         if count == 1 and task_bytes is None and not apart:
             executor = HereExecutor()
@@ -122,8 +124,3 @@ def open_executor(
         yield executor
     finally:
         executor.close()
-
-
-def _default_jobs(task_bytes: int | None) -> int:
-    allowed = memory_limit() // (task_bytes or _TASK)
-    return max(1, min(usable_cores(), allowed))

@@ -91,14 +91,6 @@ _LOADING = 120.0
 """Seconds that a process may take to start and to load what a task needs."""
 
 
-class TaskLimits(NamedTuple):
-    """Limits of a task at which its process is killed."""
-
-    seconds: float | None = None  # of time; None for any
-    # bytes, beside those that Python and its libraries take; None for any
-    memory: int | None = None
-
-
 class TaskAnswer(NamedTuple):
     """Answer of a process to a task: a value or a failure."""
 
@@ -116,7 +108,7 @@ class Lane:
     def closed(self) -> bool:
         return self._worker.closed
 
-    def run(self, call: bytes, memory: int, limits: TaskLimits) -> TaskAnswer:
+    def run(self, call: bytes, memory: int, limits: Bounds) -> TaskAnswer:
         """The answer to a pickled function and task, whose data may take so many bytes."""
         request = pickle.dumps((call, memory))
         answer = TaskAnswer()
@@ -132,12 +124,10 @@ class Lane:
         """Kill the process; its task, if any, fails and is not begun again."""
         self._worker.close()
 
-    def _attempt(self, request: bytes, limits: TaskLimits) -> TaskAnswer:
+    def _attempt(self, request: bytes, limits: Bounds) -> TaskAnswer:
         try:
             self._worker.start()
-            (data,) = self._worker.ask(
-                [request], Bounds(limits.seconds, loading=_LOADING, memory=limits.memory)
-            )
+            (data,) = self._worker.ask([request], limits._replace(loading=_LOADING))
         except OSError as error:
             text = Text("its process does not start: {reason}", reason=os_reason(error))
             return _failed(TaskFailureKind.CRASHED, text)
@@ -147,7 +137,7 @@ class Lane:
         return answer
 
 
-def _reason(end: NoAnswerError, limits: TaskLimits) -> tuple[TaskFailureKind, Text]:
+def _reason(end: NoAnswerError, limits: Bounds) -> tuple[TaskFailureKind, Text]:
     if end.why == "memory":
         size = format_size(limits.memory or 0)
         text = Text("the task took more memory than {size} and was stopped", size=size)
@@ -186,7 +176,6 @@ def serve_tasks() -> None:
 
 
 def _answers(message: list[bytearray]) -> Iterator[tuple[Part, ...]]:
-    """Do a task; its answer, pickled."""
     try:
         call, memory = pickle.loads(message[0])  # noqa: S301  (from the parent process)
         function, task = pickle.loads(call)  # noqa: S301
