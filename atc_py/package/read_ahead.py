@@ -11,10 +11,9 @@ import mmap
 import struct
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, lru_cache, partial
 from itertools import chain, islice
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -26,14 +25,17 @@ from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape, element_count
 from atc_py.text import Text
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
 _THREADS = 2
 """Threads that compute; one more writes."""
 
 _AHEAD = 4 << 20
 """Bytes that are computed ahead; a larger constant that has no pieces is one ahead alone."""
 
-_SMALL = 1 << 16
-"""Bytes below which passing a constant to another thread takes longer than computing it."""
+_SMALL = 1 << 19
+"""Bytes below which passing a constant to another thread takes about as long as computing it."""
 
 _RELEASED_AT_ONCE = 4
 """Pieces after which the pages of the source that were read are given back."""
@@ -76,7 +78,7 @@ class ReadAhead:
 
     def __init__(self, constants: Iterable[Value]) -> None:
         """Prepare to read `constants`, each once and in this order."""
-        self._pool = ThreadPoolExecutor(_THREADS)
+        self._pool: ThreadPoolExecutor | None = None  # from the first job on
         large = (value for value in constants if value.type.nbytes >= _SMALL)
         self._jobs = (job for value in large for job in _jobs(value))
         self._coming: deque[tuple[_Job, Future[_Piece]]] = deque()
@@ -98,7 +100,8 @@ class ReadAhead:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
 
     def _arrays(self) -> Iterator[npt.NDArray[np.generic]]:
         """Yield results of jobs in order; later ones are computed meanwhile.
@@ -123,6 +126,10 @@ class ReadAhead:
             job = next(self._jobs, None)
             if job is None:
                 return
+            if self._pool is None:
+                from concurrent.futures import ThreadPoolExecutor  # small models need none
+
+                self._pool = ThreadPoolExecutor(_THREADS)
             self._coming.append((job, self._pool.submit(job.make, self._spare)))
             self._bytes += job.nbytes
 
