@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import Predicate
-from atc_py.check.reading import HOLDS, Answer, Named, State, operand, operands, unknown
+from atc_py.check.reading import HOLDS, Answer, Named, State, lengths, operand, operands, unknown
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.spec import Level, OpSpec, Rule, When
 from atc_py.spec.deviations import NoneBeforeSets, PartGiven, SetsAsBefore
@@ -72,7 +72,7 @@ def _conditions_on_tensors(when: When, node: BoundNode) -> Iterator[bool | None]
     for ranked in when.ranks:
         yield _has_rank(operand(node, ranked.tensor), ranked.rank)
     for dim in when.dims:
-        length = node.length(dim.tensor, dim.dim)
+        length = next((known for _, known in lengths(node, dim.tensor, dim.dim)), None)
         yield None if length is None else length == dim.equals
 
 
