@@ -115,18 +115,6 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
             return bool(value)
         return value
 
-    def length(self, name: str, dim: str) -> int | None:
-        """The length of dimension `dim` of operand `name`.
-
-        None where it is open, where the tensor is absent, or where the operand has no layout of the
-        tensor's rank that has the letter; the rule on its rank reports it.
-        """
-        tensor = self.tensor(name)
-        if tensor is None or tensor.dims is None:
-            return None
-        layout = self.operand(name).layout_of(len(tensor.dims)) or ""
-        return tensor.dims[layout.index(dim)] if dim in layout else None
-
 
 def _row_at(rows: Sequence[OperandSpec], position: int, count: int) -> OperandSpec | None:
     """The row for the tensor at `position` of `count`; a variadic one takes the rest."""

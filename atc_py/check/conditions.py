@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import Predicate
-from atc_py.check.reading import HOLDS, Answer, Operand, State, operand, operands, unknown
+from atc_py.check.reading import HOLDS, Answer, Named, State, lengths, operand, operands, unknown
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.spec import Level, OpSpec, Rule, When
 from atc_py.spec.deviations import NoneBeforeSets, PartGiven, SetsAsBefore
@@ -72,7 +72,7 @@ def _conditions_on_tensors(when: When, node: BoundNode) -> Iterator[bool | None]
     for ranked in when.ranks:
         yield _has_rank(operand(node, ranked.tensor), ranked.rank)
     for dim in when.dims:
-        length = node.length(dim.tensor, dim.dim)
+        length = next((known for _, known in lengths(node, dim.tensor, dim.dim)), None)
         yield None if length is None else length == dim.equals
 
 
@@ -82,7 +82,7 @@ def _has_dtype(tensor: SourceTensor | None, dtypes: tuple[DType, ...]) -> bool |
     return tensor.dtype in dtypes if tensor.element else None
 
 
-def _has_rank(tensor: Operand | None, rank: int) -> bool | None:
+def _has_rank(tensor: Named | None, rank: int) -> bool | None:
     if tensor is None:
         return False
     return None if tensor.rank is None else tensor.rank == rank

@@ -153,8 +153,8 @@ class _Checker:
     def _kind(self, view: SourceNode) -> int:
         """A number that nodes share which rules cannot tell from each other.
 
-        What rules make of a node follows from what `likeness` compares, from the nodes before it,
-        from what of it is fed and from its scope, as long as nothing is open that it depends on.
+        What rules make of a node follows from its signature, from the nodes before it, from what of
+        it is fed and from its scope, as long as nothing is open that it depends on.
         """
         return self._numbers.setdefault(self._key(view), len(self._numbers))
 

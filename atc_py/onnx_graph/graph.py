@@ -116,6 +116,10 @@ class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
     def _own_values(self) -> Mapping[str, SourceAttr]:
         return _plain_values(self.proto)
 
+    def input_name(self, position: int) -> str:
+        """The name of an input; "" where it is absent."""
+        return self.input_names[position] if position < len(self.input_names) else ""
+
     def integer(self, name: str, default: int = 0) -> int:
         """An attribute; `default` where it is absent or no integer."""
         value = self.plain_attributes.get(name)

@@ -90,8 +90,8 @@ def _is_unsized(node: OnnxNode, unsized: AbstractSet[str]) -> bool:
     if node.op_type in UNSIZED:
         return True
     if node.op_type == "Gather":
-        return len(node.input_names) > 1 and node.input_names[1] in unsized
-    return node.op_type in _AS_LARGE and bool(node.input_names) and node.input_names[0] in unsized
+        return node.input_name(1) in unsized
+    return node.op_type in _AS_LARGE and node.input_name(0) in unsized
 
 
 def _settled_by_if(

@@ -98,11 +98,7 @@ class ExternalFiles:
 
     def __init__(self, model: Path) -> None:
         self._folder = model.parent
-        self._files: dict[Path, MappedFile] = {}
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        return tuple(self._files)
+        self.files: dict[Path, MappedFile] = {}
 
     def locate(self, entries: Mapping[str, str], wanted: int, place: Place) -> ByteRange:
         """The place of a tensor of `wanted` bytes, by its external_data entries.
@@ -137,9 +133,9 @@ class ExternalFiles:
 
     def _file(self, location: str, place: Place) -> MappedFile:
         path = self._path_inside(location, place)
-        if path not in self._files:
+        if path not in self.files:
             try:
-                self._files[path] = MappedFile(path)
+                self.files[path] = MappedFile(path)
             except OSError as error:
                 message = Text(
                     "the weight file {location} cannot be read: {strerror}",
@@ -147,7 +143,7 @@ class ExternalFiles:
                     strerror=os_reason(error),
                 )
                 raise EXTERNAL_DATA_MISSING.error(message, place=place) from error
-        return self._files[path]
+        return self.files[path]
 
     def _path_inside(self, location: str, place: Place) -> Path:
         """The path of `location`, which must be in the model's folder, links followed."""

@@ -192,7 +192,7 @@ class TensorReader:
     @property
     def weight_files(self) -> tuple[Path, ...]:
         """The files beside the model that tensors were found in."""
-        return self._external.paths
+        return tuple(self._external.files)
 
     @property
     def file_bytes(self) -> int:

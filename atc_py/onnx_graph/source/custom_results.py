@@ -37,7 +37,7 @@ class ContradictionError(ValueError):
 
     def __init__(self, template: str, field: str | None = None, /, **values: object) -> None:
         # The rest of a sentence that begins with the operator.
-        self.reason = Text(template, **values)
+        self.reason = Text(template).with_values(**values)
         super().__init__(self.reason)
         self.field = field  # the attribute or input at fault
 

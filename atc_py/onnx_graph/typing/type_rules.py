@@ -80,7 +80,7 @@ class Question(msgspec.Struct, frozen=True):
     doubtful: Collection[str] = frozenset()
 
     def has(self, position: int) -> bool:
-        return position < len(self.node.input_names) and bool(self.node.input_names[position])
+        return bool(self.node.input_name(position))
 
     def type(self, position: int) -> ValueType | None:
         """All that is known of an input; None where it is absent or unknown."""

@@ -50,7 +50,11 @@ class SumFactors:
 def no_form(node: OnnxNode, template: str, help_: Text = _KEEP, /, **values: object) -> AtcError:
     """The refusal of a node; the template continues after the operator's name."""
     return NO_QDQ_FORM.error(
-        Text("{field} {message}", field=node.place.op_type, message=Text(template, **values)),
+        Text(
+            "{field} {message}",
+            field=node.place.op_type,
+            message=Text(template).with_values(**values),
+        ),
         place=node.place,
         help=help_,
     )
@@ -135,7 +139,7 @@ def requant_factors(node: OnnxNode, const: ConstData | None) -> SumFactors:
 
 def constant_input(node: OnnxNode, known: Mapping[str, ConstData]) -> ConstData | None:
     """The second input, factors or words, where it is constant."""
-    return known.get(node.input_names[1]) if len(node.input_names) > 1 else None
+    return known.get(node.input_name(1))
 
 
 def flag(node: OnnxNode, name: str) -> bool:

@@ -265,7 +265,7 @@ class _Opener:
             self._dequantize(node, node.input_names[at : at + 3], _axis(form, position, node))
             for position, at in enumerate(form.data)
         ]
-        bias = "" if form.bias is None else "".join(node.input_names[form.bias : form.bias + 1])
+        bias = "" if form.bias is None else node.input_name(form.bias)
         if bias:
             operands.append(self._dequantize(node, [bias, self._bias_scale(node, form)], -1))
         y, more = node.output_names[0], {}

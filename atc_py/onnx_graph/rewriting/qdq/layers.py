@@ -49,7 +49,7 @@ def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: OnnxNode) -
             raise NoCounterpartError(Reason.VOLUME_OFFSET)
     weights = prepared(writer, codes, axis)
     layer = QuantizedLayer(writer, tensors, data, weights, groups=_own_groups(node, weights))
-    bias = layer.bias(_input_name(node, _BIAS_AT), folded=layer.is_folded)
+    bias = layer.bias(node.input_name(_BIAS_AT), folded=layer.is_folded)
     words = layer.words()
     around = transposed or looks_around(node)
     name = data.stored.name if layer.is_folded and not around else tensors.zero_adjusted(data)
@@ -81,7 +81,7 @@ def rewrite_gemm(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
     weights = prepared(writer, codes, axis)
     layer = QuantizedLayer(writer, tensors, data, weights, alpha)
     words = layer.words()
-    addend = _input_name(node, _BIAS_AT)
+    addend = node.input_name(_BIAS_AT)
     inside = layer.takes(addend)
     bias = layer.bias(addend if inside else "", beta, folded=layer.is_folded)
     y = node.output_names[0]
@@ -133,15 +133,11 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
 
     def takes(self, addend: str) -> bool:
         """True if an addend of a Gemm is constant and has one number, or one per column."""
-        codes, const = self.tensors.codes.get(addend), self.writer.graph.consts.get(addend)
-        if codes is not None:
-            const = codes.stored.const
         if not addend:
             return True
-        columns = self.weights.shape[self.weights.axis]
-        if const is None:
-            return False
-        return const.shape in {(), (1,), (1, 1), (columns,), (1, columns)}
+        const, columns = self.tensors.const(addend), self.weights.shape[self.weights.axis]
+        shapes = {(), (1,), (1, 1), (columns,), (1, columns)}
+        return const is not None and const.shape in shapes
 
     def bias(self, name: str, beta: float = 1.0, *, folded: bool) -> NDArray[np.int32] | None:
         """The int32 bias; None where there is none.
@@ -176,8 +172,7 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
 
     def _given_bias(self, name: str, beta: float) -> NDArray[np.int64]:
         """A bias of the file as integers: one for all, or one per channel."""
-        codes, const = self.tensors.codes.get(name), self.writer.graph.consts.get(name)
-        const = const if codes is None else codes.stored.const
+        const = self.tensors.const(name)
         if const is not None and element_count(const.shape) not in {1, self.channels}:
             raise NoCounterpartError(Reason.ODD_BIAS)
         given = integers(self.tensors, name, self.scale) if beta == 1.0 else None
@@ -216,7 +211,7 @@ def data_of(tensors: KnownTensors, node: OnnxNode) -> Codes:
 
 def weight_codes(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> Codes:
     """The weights of a layer, which must be constant codes."""
-    name = _input_name(node, 1)
+    name = node.input_name(1)
     codes = tensors.codes.get(name)
     if codes is None:
         is_known = name in writer.graph.consts
@@ -243,10 +238,6 @@ def dequant(
 
 def bias_name(writer: Writer, y: str, bias: NDArray[np.int32] | None) -> Sequence[str]:
     return [] if bias is None else [writer.const(f"{y}/bias", bias)]
-
-
-def _input_name(node: OnnxNode, position: int) -> str:
-    return node.input_names[position] if position < len(node.input_names) else ""
 
 
 def looks_around(node: OnnxNode) -> bool:

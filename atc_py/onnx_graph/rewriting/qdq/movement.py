@@ -70,9 +70,7 @@ def move(writer: Writer, tensors: KnownTensors, node: OnnxNode, *, before_codes:
     known = all(operand.stored.const is not None for operand in codes)
     if known and all(name in writer.graph.consts for name in rest):
         return len(codes) == 1 and _move_constant(writer, tensors, node, codes[0])
-    if not before_codes:
-        return False
-    return _move_codes(writer, tensors, node, codes)
+    return before_codes and _move_codes(writer, tensors, node, codes)
 
 
 def pool_codes(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> bool:

@@ -133,7 +133,7 @@ def read_parameters(graph: OnnxGraph, node: OnnxNode) -> Parameters:
 
 def _constant(graph: OnnxGraph, node: OnnxNode, position: int) -> NDArray[Any] | None:
     """An input that must be known; None where it is absent."""
-    name = node.input_names[position] if position < len(node.input_names) else ""
+    name = node.input_name(position)
     if not name:
         return None
     const, foreign = graph.consts.get(name), graph.foreign.get(name)

@@ -270,7 +270,7 @@ def _sum_codes(
 
 def _zero_point(writer: Writer, node: OnnxNode, position: int, axis: int) -> NDArray[np.int64]:
     """A zero point: a scalar, or one per channel along `axis`."""
-    name = node.input_names[position] if position < len(node.input_names) else ""
+    name = node.input_name(position)
     if not name:
         return np.zeros((), np.int64)
     const = writer.graph.consts.get(name)

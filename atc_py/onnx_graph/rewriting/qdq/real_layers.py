@@ -113,7 +113,7 @@ class RealLayers:
         pad = graph.producer(name)
         if pad is None or pad.op_type != "Pad" or pad not in self.writer.nodes:
             return None
-        border = next(iter(pad.input_names[2:]), "")
+        border = pad.input_name(2)
         value = self.known.get(border)
         given = any(pad.input_names[2:]) if value is None else any(pad.input_names[3:])
         filled = pad.number("value", 0.0) if value is None else value.numpy().any()
@@ -186,7 +186,7 @@ class RealLayers:
 
     def _bias(self, layer: OnnxNode, more: Integers) -> str | Integers | None:
         """The bias and what was subtracted from it; a name if computed; None for none."""
-        name = layer.input_names[_BIAS_AT] if len(layer.input_names) > _BIAS_AT else ""
+        name = layer.input_name(_BIAS_AT)
         const = self.known.get(name)
         if name and const is None:
             if more.any():

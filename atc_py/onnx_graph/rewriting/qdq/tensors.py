@@ -71,6 +71,11 @@ class KnownTensors:
         entry = self._stored.get(name)
         return None if entry is None else entry[0]
 
+    def const(self, name: str) -> ConstData | None:
+        """The constant called `name`, or its codes; None for what is computed."""
+        codes = self.codes.get(name)
+        return self._graph.consts.get(name) if codes is None else codes.stored.const
+
     def store(self, name: str, stored: Stored, origin: OnnxNode) -> None:
         """Record the codes named `name` in the file, computed by `origin`."""
         self._stored[name] = stored, origin

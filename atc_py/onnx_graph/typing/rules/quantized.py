@@ -209,7 +209,7 @@ def _given(asked: Question, position: int) -> Given | None:
 
 
 def _joined(stated: ValueType | None, inferred: ValueType) -> ValueType:
-    """`found` joined with what is known, which wins unless only `found` is not open."""
+    """The type that the file states, and the inferred one where that is open."""
     if stated is None:
         return inferred
     return ValueType(stated.element or inferred.element, _joined_dims(stated.dims, inferred.dims))
