@@ -134,10 +134,8 @@ def quantize_as_steps(ctx: RuleContext) -> str:
     require(dtype in LIMITS, "codes have 8 or 16 bits")
     y = ctx.op("Round", ctx.op("Div", ctx.name(0), spread(ctx, 1)))
     low, high = LIMITS[dtype or DType.UINT8]
-    if ctx.tensor(2) is None:
-        return ctx.cast(ctx.clip(y, low, high), dtype or DType.UINT8)
-    if high - low <= _CODES_OF_8_BITS:
-        y = ctx.op("Add", y, spread(ctx, 2))
+    if ctx.tensor(2) is None or high - low <= _CODES_OF_8_BITS:
+        y = ctx.add(y, spread(ctx, 2) if ctx.tensor(2) is not None else "")
         return ctx.cast(ctx.clip(y, low, high), dtype or DType.UINT8)
     # Sums of 16-bit codes are not exact in float16, and it has infinities where float32 has numbers:
     # both parts are within its range, and together they reach beyond all codes.
