@@ -89,8 +89,7 @@ FORMS.update({key: partial(_with_attributes, changed=changed) for key, changed i
 @cann_form("ArgMax", "kept-axis-at-1")
 @cann_form("ArgMin", "kept-axis-at-1")
 def kept_at_1(ctx: RuleContext) -> Sequence[str]:
-    results = ctx.again(keepdims=0)
-    return [ctx.unsqueeze(results[0], [1])]
+    return [ctx.unsqueeze(ctx.again(keepdims=0)[0], [1])]
 
 
 @cann_form("ArgMin", "int32-always", "int32-below-newest")
@@ -230,7 +229,7 @@ def with_least_padding(ctx: RuleContext) -> Sequence[str]:
                 around = [*dims[:axis], count, *dims[axis + 1 :]]
                 parts.insert(at, ctx.full(around, _LEAST, "least"))
         dims[axis] += begin + end
-        y = ctx.op("Concat", *parts, axis=axis) if len(parts) > 1 else y
+        y = ctx.concat(parts, axis)
     return ctx.again(y, pads=None, ceil_mode=None)
 
 

@@ -303,8 +303,7 @@ def quantized_product_as_steps(ctx: RuleContext) -> str:
         a = scaled(ctx, ctx.op("Sub", codes, zero), DATA_SHARE)
         scale_at, zero_at, bias = 2, 3, ctx.name(4)
     else:
-        real = ctx.input(2).dtype
-        require(real is DType.FLOAT32, "the scales are float32")
+        require(ctx.input(2).dtype is DType.FLOAT32, "the scales are float32")
         a = centered_codes(ctx, 0, 4, DATA_SHARE, -2)
         step, scale_at, zero_at, bias = ctx.name(2), 3, 5, ctx.name(6)
     b = centered_codes(ctx, 1, zero_at, WEIGHT_SHARE, -1)

@@ -115,11 +115,9 @@ def pad_as_concat(ctx: RuleContext) -> str:
         y = ctx.pad(y, [*begins, *ends])
         return ctx.own(y)
     for axis in range(len(dims)):
-        parts = [_constants(ctx, dims, axis, begins[axis], stated), y]
-        parts.append(_constants(ctx, dims, axis, ends[axis], stated))
-        there = [part for part in parts if part]
-        if len(there) > 1:
-            y = ctx.op("Concat", *there, axis=axis)
+        before = _constants(ctx, dims, axis, begins[axis], stated)
+        after = _constants(ctx, dims, axis, ends[axis], stated)
+        y = ctx.concat([part for part in (before, y, after) if part], axis)
         dims[axis] += begins[axis] + ends[axis]
     return ctx.own(y)
 
