@@ -384,10 +384,13 @@ def halves_of_output_shape(ctx: RuleContext) -> Sequence[str]:
             lengths, windows, strides, dilations, strict=True
         )
     ]
-    totals = [max(0, most - size) for most, size in zip(covered, asked, strict=True)]
-    less = [total // 2 for total in totals]
-    rest = [total - half for total, half in zip(totals, less, strict=True)]
-    pads = rest + less if ctx.text("auto_pad", "") == "SAME_UPPER" else less + rest
+    pads = _pads(ctx, [max(0, most - size) for most, size in zip(covered, asked, strict=True)])
     left = [most - pads[axis] - pads[axis + axes] for axis, most in enumerate(covered)]
     more = [max(0, size - most) for size, most in zip(asked, left, strict=True)]
     return ctx.again(auto_pad=None, output_shape=None, pads=pads, output_padding=more)
+
+
+def _pads(ctx: RuleContext, totals: Sequence[int]) -> list[int]:
+    less = [total // 2 for total in totals]
+    more = [total - half for total, half in zip(totals, less, strict=True)]
+    return more + less if ctx.text("auto_pad", "") == "SAME_UPPER" else less + more
