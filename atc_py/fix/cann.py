@@ -89,8 +89,7 @@ FORMS.update({key: partial(_with_attributes, changed=changed) for key, changed i
 @cann_form("ArgMax", "kept-axis-at-1")
 @cann_form("ArgMin", "kept-axis-at-1")
 def kept_at_1(ctx: RuleContext) -> Sequence[str]:
-    results = ctx.again(keepdims=0)
-    return [ctx.unsqueeze(results[0], [1])]
+    return [ctx.unsqueeze(ctx.again(keepdims=0)[0], [1])]
 
 
 @cann_form("ArgMin", "int32-always", "int32-below-newest")
@@ -230,7 +229,7 @@ def with_least_padding(ctx: RuleContext) -> Sequence[str]:
                 around = [*dims[:axis], count, *dims[axis + 1 :]]
                 parts.insert(at, ctx.full(around, _LEAST, "least"))
         dims[axis] += begin + end
-        y = ctx.op("Concat", *parts, axis=axis) if len(parts) > 1 else y
+        y = ctx.concat(parts, axis)
     return ctx.again(y, pads=None, ceil_mode=None)
 
 
@@ -385,10 +384,13 @@ def halves_of_output_shape(ctx: RuleContext) -> Sequence[str]:
             lengths, windows, strides, dilations, strict=True
         )
     ]
-    totals = [max(0, most - size) for most, size in zip(covered, asked, strict=True)]
-    less = [total // 2 for total in totals]
-    rest = [total - half for total, half in zip(totals, less, strict=True)]
-    pads = rest + less if ctx.text("auto_pad", "") == "SAME_UPPER" else less + rest
+    pads = _pads(ctx, [max(0, most - size) for most, size in zip(covered, asked, strict=True)])
     left = [most - pads[axis] - pads[axis + axes] for axis, most in enumerate(covered)]
     more = [max(0, size - most) for size, most in zip(asked, left, strict=True)]
     return ctx.again(auto_pad=None, output_shape=None, pads=pads, output_padding=more)
+
+
+def _pads(ctx: RuleContext, totals: Sequence[int]) -> list[int]:
+    less = [total // 2 for total in totals]
+    more = [total - half for total, half in zip(totals, less, strict=True)]
+    return more + less if ctx.text("auto_pad", "") == "SAME_UPPER" else less + more

@@ -112,10 +112,9 @@ def _case_input(value: CaseInput) -> Fed | ConstInput | MadeInput | None:
     return ConstInput(value) if isinstance(value, np.ndarray) else Fed(tuple(value))
 
 
-def data(*dims: int, seed: int = 0, scale: float = 1.0) -> ConstInput:
+def data(*dims: int, seed: int = 0) -> ConstInput:
     """Normally distributed float32 constants."""
-    drawn = np.random.default_rng(seed).normal(size=dims) * scale
-    return ConstInput(drawn.astype(np.float32))
+    return ConstInput(np.random.default_rng(seed).normal(size=dims).astype(np.float32))
 
 
 def case_after(

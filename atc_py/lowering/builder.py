@@ -222,6 +222,11 @@ class Builder:
         except ValueError as error:
             raise self.bad(Text("{error}", error=error), field) from None
 
+    def present(self, *inputs: Value | None) -> list[Value | None]:
+        """Inputs without the absent ones at their end."""
+        count = max((at for at, value in enumerate(inputs, 1) if value is not None), default=0)
+        return [*inputs[:count]]
+
     # Nodes and constants ----------------------------------------------------------------------
 
     def op(

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from atc_py.diag import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED, Place
 from atc_py.quantizing.calibrate.record import (
     LayerRecord,
-    RecordedLayer,
     check_record,
     read_record,
     record_text,
@@ -72,7 +71,7 @@ def calibrated_by_record(model: Path, record: Path, settings: CalibrationOptions
         stack.enter_context(original_places(original, folder))
         skipped = skipped_layers(original, settings)
         known = {
-            layer.name: RecordedLayer(layer.shape[layer.axis], input_channels(layer))
+            layer.name: (layer.shape[layer.axis], input_channels(layer))
             for layer in original.found.layers
         }
         check_record(records, known, str(record))

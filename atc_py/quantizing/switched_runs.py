@@ -61,7 +61,11 @@ class SwitchedRuns:
             return
         self._is_cut = True
         reference = ReferenceModel(read_model(self._model))
-        if _can_be_cut(reference):
+        drawn = any(
+            node.op_type in DRAWN or (node.op_type == "Dropout" and any(node.input_names[2:]))
+            for node in reference.graph.nodes
+        )
+        if reference.can_be_amended and not drawn:
             self.close()
             self._parts = _Parts(reference, self._names, self._outputs, self._kept)
 
@@ -86,13 +90,6 @@ class SwitchedRuns:
         if self._whole is not None:
             self._whole.close()
             self._whole = None
-
-
-def _can_be_cut(model: ReferenceModel) -> bool:
-    return model.can_be_amended and not any(
-        node.op_type in DRAWN or (node.op_type == "Dropout" and any(node.input_names[2:]))
-        for node in model.graph.nodes
-    )
 
 
 class _Parts:

@@ -65,7 +65,12 @@ def weight_numbers(
         return np.ones_like(weights), np.ones(weights.shape, np.int8)
     place = layer.node.place.with_field(f"weights {layer.weight}")
     scales = weight_scales(weights, layer.axis if per_channel else None, method, place)
-    scales = _least_scales(weights, layer.axis, scales)
+    # Weights that are too small for a scale keep some codes with the least one; with 1, which they
+    # would get, they would all be 0.
+    others = tuple(at for at in range(weights.ndim) if at != layer.axis)
+    peaks = np.abs(weights).max(axis=others if scales.size > 1 else None, initial=0)
+    small = (peaks > 0) & (peaks < _MOST_CODE * EPSILON)
+    scales = np.where(small.reshape(scales.shape), np.float32(EPSILON), scales)
     bias = layer_bias(graph, layer)
     if bias is not None:
         per_scale = np.abs(bias).reshape(-1, scales.size).max(axis=0)
@@ -75,19 +80,6 @@ def weight_numbers(
         scales = np.where(per_scale > 0, held, scales)
     scales = scales if per_channel else scales.reshape(())
     return scales, weight_codes(weights, layer, scales)
-
-
-def _least_scales(
-    weights: NDArray[np.float32], axis: int, scales: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    """Scales of which none is 1 because a channel's weights are too small for one.
-
-    With the least scale they keep some codes, with 1 they would all be 0.
-    """
-    others = tuple(at for at in range(weights.ndim) if at != axis)
-    peaks = np.abs(weights).max(axis=others if scales.size > 1 else None, initial=0)
-    small = (peaks > 0) & (peaks < _MOST_CODE * EPSILON)
-    return np.where(small.reshape(scales.shape), np.float32(EPSILON), scales)
 
 
 def weight_codes(

@@ -109,8 +109,7 @@ def conv_long_row(ctx: RuleContext) -> str:
     rows = [ctx.slice(x, 3, at * step, at * step + size) for at in range(pieces)]
     batch = ctx.op("Concat", *rows, axis=0)
     part = ImageAxis(size, axis.taps, axis.stride, axis.dilation, 0, 0)
-    rest = ctx.names[1:]
-    (y,) = ctx.again(batch, *rest, **replace(images, axes=(height, part)).attributes)
+    (y,) = ctx.again(batch, *ctx.names[1:], **replace(images, axes=(height, part)).attributes)
     y = ctx.reshape(y, [pieces, images.batch, images.filters, windows])
     y = ctx.reshape(
         ctx.transpose(y, [1, 2, 0, 3]), [images.batch, images.filters, 1, pieces * windows]
@@ -164,8 +163,7 @@ def conv_one_window(ctx: RuleContext) -> Sequence[str]:
             w = ctx.slice(w, at, first, first + taps)
         axes.append(ImageAxis(taps, taps, 1, 1, 0, 0))
     cut = replace(images, axes=(axes[H], axes[W]))
-    rest = ctx.names[2:]
-    return ctx.again(x, w, *rest, **cut.attributes)
+    return ctx.again(x, w, *ctx.names[2:], **cut.attributes)
 
 
 @rule(
@@ -208,8 +206,7 @@ def conv_stride_fold(ctx: RuleContext) -> Sequence[str]:
     channels = images.channels // images.group
     w = _fold_strides(ctx, w, [images.filters, channels], [height.taps, width.taps], steps)
     folded = replace(images, axes=(height, width))
-    rest = ctx.names[2:]
-    return ctx.again(x, w, *rest, **folded.attributes)
+    return ctx.again(x, w, *ctx.names[2:], **folded.attributes)
 
 
 def _fit_length(ctx: RuleContext, x: str, at: int, axis: ImageAxis, length: int) -> str:
@@ -442,8 +439,7 @@ def causal_conv_as_conv(ctx: RuleContext) -> Sequence[str]:
     dims = ctx.shape(0)
     one = ctx.integer("ndim", 1) == 1 and len(dims) == _SEQUENCES
     require(one, "there is one axis of positions")
-    last = ctx.flag("channels_last", default=False)
-    order = [0, 2, 1] if last else [0, 1, 2]
+    order = [0, 2, 1] if ctx.flag("channels_last", default=False) else [0, 1, 2]
     batch, channels, length = (dims[at] for at in order)
     dilation = ctx.integer("dilation", 1)
     held = (ctx.shape(1)[2] - 1) * dilation

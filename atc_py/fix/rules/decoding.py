@@ -285,8 +285,7 @@ def linear_attention_unroll(ctx: RuleContext) -> Sequence[str]:
         state = _next(ctx, parts, state, step)
         y = ctx.op("MatMul", _step_of(ctx, parts.q, step), state)
         results.append(ctx.reshape(y, [batch, 1, heads * value_size]))
-    y = results[0] if steps == 1 else ctx.op("Concat", *results, axis=1)
-    return [y, state]
+    return [ctx.concat(results, 1), state]
 
 
 def _parts(ctx: RuleContext, batch: int, steps: int, heads: int, groups: int) -> _Parts:

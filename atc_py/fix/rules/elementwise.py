@@ -285,8 +285,7 @@ def mod_with_sign(ctx: RuleContext) -> str:
     a, b = ctx.name(0), ctx.name(1)
     if ctx.element in _NARROW:
         a, b = (ctx.cast(value, DType.INT32) for value in (a, b))
-        y = _added_always(ctx, a, b)
-        return ctx.cast(y, ctx.element)
+        return ctx.cast(_added_always(ctx, a, b), ctx.element)
     half = _HALF[ctx.element]
     bounds = ctx.range(1)
     if bounds is not None and bounds.within(Range(-half, half)):

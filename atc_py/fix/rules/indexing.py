@@ -212,7 +212,7 @@ def scatter_elements_as_nd(ctx: RuleContext) -> str:
     columns = [
         column if at == axis else ctx.const(grid[at][..., None], label="grid") for at in range(rank)
     ]
-    whole = column if rank == 1 else ctx.op("Concat", *columns, axis=rank)
+    whole = ctx.concat(columns, rank)
     if ctx.element in FLOATS:
         return ctx.op("ScatterND", ctx.name(0), whole, ctx.name(2))
     for position in (0, 2):

@@ -49,8 +49,7 @@ def max_pool_as_maxima(ctx: RuleContext) -> str:
     require(most <= _MOST_TAPS, "an axis has at most 512 taps", found=most)
     y = ctx.name(0)
     for at, axis in enumerate(axes, 2):
-        taps = axis.clamped.T
-        parts = [take(ctx, y, at, tap, axis.axis.size) for tap in taps]
+        parts = [take(ctx, y, at, tap, axis.axis.size) for tap in axis.clamped.T]
         y = parts[0] if len(parts) == 1 else ctx.op("Max", *parts)
     return ctx.own(y)
 

@@ -5,6 +5,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.fix.case import case
 from atc_py.fix.context import RuleContext
@@ -76,7 +77,10 @@ def average_dilated_as_conv(ctx: RuleContext) -> str:
     require(min(count.min() for count in counts) > 0, "each window meets X")
     mean = mean_of_windows(ctx, ctx.name(0), axes, x[1])
     taps = float(np.prod([axis.axis.taps for axis in axes]))
-    share = taps / np.multiply.outer(*counts)
+    return _times_share(ctx, mean, taps / np.multiply.outer(*counts))
+
+
+def _times_share(ctx: RuleContext, mean: str, share: NDArray[Any]) -> str:
     if (share == 1).all():
         return mean
     return ctx.op("Mul", mean, ctx.const(share, ctx.element, "share"))
@@ -192,9 +196,7 @@ def pool_after_pad(ctx: RuleContext) -> Sequence[str]:
         return ctx.again(padded, **bare)
     (result,) = ctx.again(ctx.pad(ctx.name(0), pads), **bare)
     share = share_of_counted(axes, pads=ctx.flag("count_include_pad", default=False))
-    if (share == 1).all():
-        return [result]
-    return [ctx.op("Mul", result, ctx.const(share, ctx.element, "share"))]
+    return [_times_share(ctx, result, share)]
 
 
 @rule(

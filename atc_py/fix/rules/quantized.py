@@ -134,10 +134,8 @@ def quantize_as_steps(ctx: RuleContext) -> str:
     require(dtype in LIMITS, "codes have 8 or 16 bits")
     y = ctx.op("Round", ctx.op("Div", ctx.name(0), spread(ctx, 1)))
     low, high = LIMITS[dtype or DType.UINT8]
-    if ctx.tensor(2) is None:
-        return ctx.cast(ctx.clip(y, low, high), dtype or DType.UINT8)
-    if high - low <= _CODES_OF_8_BITS:
-        y = ctx.op("Add", y, spread(ctx, 2))
+    if ctx.tensor(2) is None or high - low <= _CODES_OF_8_BITS:
+        y = ctx.add(y, spread(ctx, 2) if ctx.tensor(2) is not None else "")
         return ctx.cast(ctx.clip(y, low, high), dtype or DType.UINT8)
     # Sums of 16-bit codes are not exact in float16, and it has infinities where float32 has numbers:
     # both parts are within its range, and together they reach beyond all codes.
@@ -305,8 +303,7 @@ def quantized_product_as_steps(ctx: RuleContext) -> str:
         a = scaled(ctx, ctx.op("Sub", codes, zero), DATA_SHARE)
         scale_at, zero_at, bias = 2, 3, ctx.name(4)
     else:
-        real = ctx.input(2).dtype
-        require(real is DType.FLOAT32, "the scales are float32")
+        require(ctx.input(2).dtype is DType.FLOAT32, "the scales are float32")
         a = centered_codes(ctx, 0, 4, DATA_SHARE, -2)
         step, scale_at, zero_at, bias = ctx.name(2), 3, 5, ctx.name(6)
     b = centered_codes(ctx, 1, zero_at, WEIGHT_SHARE, -1)

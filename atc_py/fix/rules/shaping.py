@@ -115,11 +115,9 @@ def pad_as_concat(ctx: RuleContext) -> str:
         y = ctx.pad(y, [*begins, *ends])
         return ctx.own(y)
     for axis in range(len(dims)):
-        parts = [_constants(ctx, dims, axis, begins[axis], stated), y]
-        parts.append(_constants(ctx, dims, axis, ends[axis], stated))
-        there = [part for part in parts if part]
-        if len(there) > 1:
-            y = ctx.op("Concat", *there, axis=axis)
+        before = _constants(ctx, dims, axis, begins[axis], stated)
+        after = _constants(ctx, dims, axis, ends[axis], stated)
+        y = ctx.concat([part for part in (before, y, after) if part], axis)
         dims[axis] += begins[axis] + ends[axis]
     return ctx.own(y)
 
@@ -290,8 +288,8 @@ def trilu_as_where(ctx: RuleContext) -> str:
     if given is not None and given.const is None:
         require_range(ctx, 1, INT32)
         ahead = tables.arange(columns) - tables.arange(rows)[:, None]
-        steps, k = ctx.const(ahead, DType.INT32, "steps"), ctx.cast(ctx.name(1), DType.INT32)
-        outside = ctx.op("Less" if ctx.integer("upper", 1) else "Greater", steps, k)
+        steps, most = ctx.const(ahead, DType.INT32, "steps"), ctx.cast(ctx.name(1), DType.INT32)
+        outside = ctx.op("Less" if ctx.integer("upper", 1) else "Greater", steps, most)
         return ctx.op("Where", ctx.op("Not", outside), ctx.name(0), zero)
     k = int(ctx.constant(1).reshape(-1)[0]) if given is not None else 0
     ones = tables.ones((rows, columns), np.bool_)

@@ -184,8 +184,7 @@ def conv_transpose_spread_filter(ctx: RuleContext) -> Sequence[str]:
         name = ctx.reshape(ctx.pad(name, pads), w)
         w[at] = (axis.taps - 1) * axis.dilation + 1
         name = ctx.slice(name, at, 0, w[at])
-    rest = ctx.names[2:]
-    return ctx.again(ctx.name(0), name, *rest, kernel_shape=w[2:], dilations=None)
+    return ctx.again(ctx.name(0), name, *ctx.names[2:], kernel_shape=w[2:], dilations=None)
 
 
 @rule(

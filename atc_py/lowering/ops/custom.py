@@ -138,8 +138,7 @@ def lower_deformable_conv(b: Builder) -> Sequence[Value]:
         "groups": b.integer("groups", 1),
         "data_format": "NCHW",
     }
-    inputs = [points, filter_, *([] if bias is None else [bias])]
-    return [b.op("Conv2D", inputs, result, steps)]
+    return [b.op("Conv2D", b.present(points, filter_, bias), result, steps)]
 
 
 @lowering("MovingSumWithSigmoid")

@@ -59,9 +59,9 @@ def lower_conv(b: Builder) -> Sequence[Value]:
         "dilations": (1, 1, *(window.dilation for window in windows)),
         "groups": group,
     }
-    inputs = [b.input(0), b.input(1), b.optional_input(2)]
+    inputs = b.present(b.input(0), b.input(1), b.optional_input(2))
     op = "Conv3D" if x.rank == _VOLUME else "Conv2D"
-    return [b.op(op, _without_absent_tail(inputs), b.output_type(), attributes)]
+    return [b.op(op, inputs, b.output_type(), attributes)]
 
 
 @lowering("ConvTranspose")
@@ -91,9 +91,9 @@ def lower_conv_transpose(b: Builder) -> Sequence[Value]:
         "groups": group,
         "output_padding": (0, 0, *output_padding),
     }
-    inputs = [b.input(0), b.input(1), b.optional_input(2)]
+    inputs = b.present(b.input(0), b.input(1), b.optional_input(2))
     op = "Conv3DTransposeD" if x.rank == _VOLUME else "Conv2DTransposeD"
-    return [b.op(op, _without_absent_tail(inputs), b.output_type(), attributes)]
+    return [b.op(op, inputs, b.output_type(), attributes)]
 
 
 # Pools ------------------------------------------------------------------------------------------
@@ -307,7 +307,11 @@ def _pool_windows(b: Builder) -> list[AxisWindow]:
     x = b.source(0)
     if x.rank not in POOLED_RANKS:
         _need_rank(b, x, "X", _IMAGE)
-    kernel = b.integers("kernel_shape", (), x.rank - 2)
+    return _kernel_windows(b, x.rank - 2)
+
+
+def _kernel_windows(b: Builder, axes: int) -> list[AxisWindow]:
+    kernel = b.integers("kernel_shape", (), axes)
     if not kernel:
         raise b.bad(Text("needs kernel_shape, found none"), "attribute kernel_shape")
     return windows_of(b, kernel)
@@ -320,10 +324,7 @@ def _lp_windows(b: Builder, axes: int) -> list[AxisWindow]:
             "input X",
             Text("reshape the input so that windows run over one to three axes"),
         )
-    kernel = b.integers("kernel_shape", (), axes)
-    if not kernel:
-        raise b.bad(Text("needs kernel_shape, found none"), "attribute kernel_shape")
-    windows = windows_of(b, kernel)
+    windows = _kernel_windows(b, axes)
     if b.flag("ceil_mode") or any(window.dilation != 1 for window in windows):
         raise b.unsupported(
             Text("ceil_mode and dilations have no counterpart"),
@@ -383,9 +384,3 @@ def _transposed_pads(
             Text("use output_padding for the rest, or a smaller output_shape"),
         )
     return pads
-
-
-def _without_absent_tail(inputs: list[Value | None]) -> list[Value | None]:
-    while inputs and inputs[-1] is None:
-        inputs.pop()
-    return inputs

@@ -197,9 +197,7 @@ def lower_softmax_cross_entropy_loss(b: Builder) -> Sequence[Value]:
         "reduction": reduction,
     }
     scores = b.input(0)
-    inputs = [scores, b.input(1), b.optional_input(2)]
-    if inputs[-1] is None:
-        inputs.pop()
+    inputs = b.present(scores, b.input(1), b.optional_input(2))
     loss = b.output_type()
     logs = b.output_name(1) if b.wants_output(1) else "log_prob"
     outputs = [(b.output_name(0), loss), (logs, TensorType(loss.dtype, scores.type.dims))]

@@ -72,10 +72,8 @@ def lower_non_max_suppression(b: Builder) -> Sequence[Value]:
     The result has as many rows as boxes are left, which the data alone say.
     """
     result = b.output_type()
-    inputs: list[Value | None] = [b.input(0), b.input(1), _most_boxes(b)]
-    inputs += [b.optional_input(position) for position in (3, 4)]
-    while inputs[-1] is None:
-        inputs.pop()
+    more = (b.optional_input(position) for position in (3, 4))
+    inputs = b.present(b.input(0), b.input(1), _most_boxes(b), *more)
     attributes: dict[str, AttrValue] = {
         "center_point_box": b.integer("center_point_box", 0),
         "max_boxes_size": result.dims[0] or 0,

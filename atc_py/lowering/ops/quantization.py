@@ -96,7 +96,7 @@ def lower_ascend_requant_s16(b: Builder) -> Sequence[Value]:
         "dual_output": dual,
         "relu_flag": b.flag("relu_flag"),
     }
-    return b.ops("AscendRequantS16", _present([x, scale, addend]), outputs, attributes)
+    return b.ops("AscendRequantS16", b.present(x, scale, addend), outputs, attributes)
 
 
 @lowering("AscendDequantS16")
@@ -105,15 +105,11 @@ def lower_ascend_dequant_s16(b: Builder) -> Sequence[Value]:
     if addend is not None and addend.type.shape != x.type.shape:
         _check_channels(b, x, addend, "x1")
     result = b.stated_type(0, TensorType(DType.INT16, x.type.shape))
-    inputs = _present([x, scale, addend])
+    inputs = b.present(x, scale, addend)
     return [b.op("AscendDequantS16", inputs, result, {"relu_flag": b.flag("relu_flag")})]
 
 
 # Parts ------------------------------------------------------------------------------------------
-
-
-def _present(inputs: list[Value | None]) -> list[Value | None]:
-    return inputs if inputs[-1] is not None else inputs[:-1]
 
 
 def _scale_and_offset(b: Builder) -> dict[str, float]:

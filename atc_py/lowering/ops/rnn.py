@@ -136,14 +136,11 @@ def _one_direction(
 ) -> tuple[Value, ...]:
     """The AI Core's layer `op` on inputs and with a number of outputs."""
     inputs, count = operands
-    while inputs[-1] is None:
-        inputs = inputs[:-1]
     type_ = TensorType(layer.x.type.dtype, (layer.steps, layer.batch, layer.hidden))
     outputs = [(name, type_) for name in ("y", "output_h", "output_c")[:count]]
     toward = DIRECTIONS[layer.direction][direction]
-    return layer.b.ops(
-        op, inputs, outputs, {"direction": toward, "is_training": False, **attributes}
-    )
+    attributes = {"direction": toward, "is_training": False, **attributes}
+    return layer.b.ops(op, layer.b.present(*inputs), outputs, attributes)
 
 
 def _reordered(columns: Array) -> Array:

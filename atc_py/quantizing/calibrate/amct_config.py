@@ -95,11 +95,14 @@ def _of_document(document: dict[str, Any], place: Place) -> AmctConfig:
     ):
         if name in model:
             require_modeled(name, model[name], allowed, place.with_field(name))
+    kept = model.get("skip_fusion_layers", [])
+    if not all(isinstance(name, str) for name in kept) or len(set(kept)) != len(kept):
+        raise _fault(place, "skip_fusion_layers", "must be a list of names without repeats")
     offset = model.get("activation_offset", True)
     return AmctConfig(
         batch_num=model.get("batch_num", 1),
         do_fusion=model.get("do_fusion", True),
-        skip_fusion_layers=_names(model.get("skip_fusion_layers", []), place),
+        skip_fusion_layers=tuple(kept),
         common=None,
         by_layer={
             name: _layer(value, place.with_field(name), asymmetric=offset)
@@ -156,12 +159,6 @@ def _pair(value: list[Any], place: Place) -> tuple[float, float]:
             Text("must be a list of two numbers, found {value}", value=repr(value)),
         )
     return float(value[0]), float(value[1])
-
-
-def _names(value: list[Any], place: Place) -> tuple[str, ...]:
-    if not all(isinstance(name, str) for name in value) or len(set(value)) != len(value):
-        raise _fault(place, "skip_fusion_layers", "must be a list of names without repeats")
-    return tuple(value)
 
 
 def _check_fields(

@@ -49,13 +49,6 @@ class LayerRecord(msgspec.Struct, frozen=True, kw_only=True):
     fakequant_precision_mode: str | None = None  # how AMCT's model of floats rounds scales
 
 
-class RecordedLayer(msgspec.Struct, frozen=True):
-    """Channels of a layer, which a record has to fit."""
-
-    outputs: int
-    inputs: int  # input channels, all groups together
-
-
 def read_record(text: str, path: str | None = None) -> dict[str, LayerRecord]:
     """The layers of a record by name."""
     file = TextFile(text, path, BAD_QUANT_RECORD)
@@ -93,10 +86,13 @@ def record_text(layers: Mapping[str, LayerRecord]) -> str:
 
 def check_record(
     layers: Mapping[str, LayerRecord],
-    known: Mapping[str, RecordedLayer],
+    known: Mapping[str, tuple[int, int]],
     path: str | None = None,
 ) -> None:
-    """Refuse a record that does not fit the layers of a model."""
+    """Refuse a record that does not fit the layers of a model.
+
+    `known` has the number of output channels, and of input channels, all groups together.
+    """
     for key, layer in layers.items():
         place, channels = Place(path, field=key), known.get(key)
         if channels is None:
@@ -111,9 +107,9 @@ def check_record(
                 Text("{key} needs scale_d and offset_d", key=repr(key)), place=place
             )
         for name, allowed in (
-            ("scale_w", {0, 1, channels.outputs}),
-            ("shift_bit", {0, 1, channels.outputs}),
-            ("tensor_balance_factor", {0, channels.inputs}),
+            ("scale_w", {0, 1, channels[0]}),
+            ("shift_bit", {0, 1, channels[0]}),
+            ("tensor_balance_factor", {0, channels[1]}),
         ):
             count = len(getattr(layer, name))
             if count not in allowed:

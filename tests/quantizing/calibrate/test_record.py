@@ -11,7 +11,6 @@ from atc_py.diag import AtcError, Code
 from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
 from atc_py.quantizing.calibrate.record import (
     LayerRecord,
-    RecordedLayer,
     check_record,
     read_record,
     record_text,
@@ -39,10 +38,10 @@ tensor_balance_factor: 4 tensor_balance_factor: 1 } }
 record { key: "add1:0" value { scale_d: 0.05 offset_d: 0 } }
 """
 LAYERS = {
-    "stem/conv": RecordedLayer(2, 3),
-    "pool": RecordedLayer(2, 2),
-    "fc": RecordedLayer(10, 2),
-    "add1:0": RecordedLayer(2, 2),
+    "stem/conv": (2, 3),
+    "pool": (2, 2),
+    "fc": (10, 2),
+    "add1:0": (2, 2),
 }
 
 
