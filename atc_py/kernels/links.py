@@ -141,9 +141,6 @@ def link_scratch(links: tuple[Link, ...], result: str) -> tuple[Scratch, ...]:
     return tuple(found.values())
 
 
-_FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16})
-
-
 def compute_type(function: VectorFunction, dtype: DType) -> str:
     """The C++ type that the vector unit computes a function of `dtype` in.
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atc_py.device.sim.numerics.row_sums import ROWS_TOGETHER, summing
+from atc_py.device.sim.primitives.blocks import ROWS_TOGETHER, summing
 from tests.device.models import random_array
 from tests.sampling import examples
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from atc_py.device.ort.hf32 import rounded_to_hf32
+from atc_py.device.ort.products import rounded_to_hf32
 from atc_py.tensor.dtypes import DType
 from tests.device.integer_layers import int8_array, offsets
 from tests.device.models import Array, Attributes, ModelBuilder, random_array, run_model

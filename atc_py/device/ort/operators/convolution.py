@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.ort.body import Body, emulates
-from atc_py.device.ort.hf32 import factors
-from atc_py.device.ort.int8 import (
+from atc_py.device.ort.node import NoFormError
+from atc_py.device.ort.products import (
     OFFSET_W,
     bytes_of_operand,
+    factors,
     offset_of_weights,
     shifted,
     single_offset,
     zero_point,
 )
-from atc_py.device.ort.node import NoFormError
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 

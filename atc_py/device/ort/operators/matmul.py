@@ -3,8 +3,13 @@
 from onnx import GraphProto
 
 from atc_py.device.ort.body import Body, emulates
-from atc_py.device.ort.hf32 import factors
-from atc_py.device.ort.int8 import bytes_of_operand, offset_of_weights, single_offset, zero_point
+from atc_py.device.ort.products import (
+    bytes_of_operand,
+    factors,
+    offset_of_weights,
+    single_offset,
+    zero_point,
+)
 from atc_py.tensor.dtypes import DType
 
 _BIAS = 2

@@ -19,8 +19,7 @@ from atc_py.device.sim.kernel import (
     sequence,
     split_among_workers,
 )
-from atc_py.device.sim.numerics.row_sums import ROWS_TOGETHER, summing
-from atc_py.device.sim.primitives.blocks import with_row
+from atc_py.device.sim.primitives.blocks import ROWS_TOGETHER, summing, with_row
 from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float, require_per_channel
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Launch, Rounding, bound_kernel, kernel, sequence
 from atc_py.device.sim.numerics.rounding import Kind, round_to_grid
-from atc_py.device.sim.numerics.row_sums import summing
+from atc_py.device.sim.primitives.blocks import summing
 from atc_py.device.sim.typing_rules import (
     axes_of,
     broadcast_dims,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Launch, Rounding, bound_kernel, kernel, sequence
-from atc_py.device.sim.numerics.row_sums import summing
+from atc_py.device.sim.primitives.blocks import summing
 from atc_py.device.sim.typing_rules import axes_of, require_float, require_number
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType

@@ -1,10 +1,14 @@
-"""Operands of float products, rounded to HF32 where a node asks for it.
+"""Operands of products: floats, rounded to HF32 where a node asks for it, and int8.
 
 HF32 is float32 with 12 significant bits instead of 24. Rounding to it takes no bits apart: where p is
 x times a power of 2, p - x is rounded to the digits that p has, and p - (p - x) is x rounded to those.
 Ties go to even. In float64, p has room for all that float32 holds: neither the largest numbers nor
 the smallest are special, but for the grid of the subnormal ones, which bounds p from below. In
 float32, which runtimes are much faster at, they are; so a run looks whether there are any.
+
+ONNX runtimes multiply int8 exactly as uint8, 128 more, with a zero point: products of two uint8 are
+exact on every machine; those of uint8 and int8 saturate on some. What is padded is the zero point of
+the data.
 """
 
 from typing import Any
@@ -89,3 +93,44 @@ def _in_float64(body: Body, x: str) -> str:
     split = body.add("Clip", product, *limits)
     rest = body.add("Sub", split, wide)
     return body.add("Cast", body.add("Sub", split, rest), to=DType.FLOAT32)
+
+
+_SHIFT = 128
+"""The difference between an int8 and the byte that stands for it."""
+
+OFFSET_W = 3
+"""Position of the offsets of the weights."""
+
+
+def bytes_of_operand(body: Body, position: int) -> str:
+    """An int8 operand as uint8, 128 more."""
+    if position in body.node.constants:
+        return body.form(position, "bytes", shifted)
+    low = body.cast(body.own(position), DType.UINT8)
+    return body.add("BitwiseXor", low, body.const(_SHIFT, DType.UINT8))
+
+
+def shifted(array: NDArray[Any]) -> NDArray[np.uint8]:
+    found: NDArray[np.uint8] = np.ascontiguousarray(array).view(np.uint8) ^ np.uint8(_SHIFT)
+    return found
+
+
+def zero_point(body: Body, zero: int = 0) -> str:
+    """The byte that stands for `zero`."""
+    return body.const(_SHIFT + zero, DType.UINT8)
+
+
+def single_offset(body: Body) -> str:
+    """The byte that stands for the one offset of all weights, that of 0 if there is none."""
+    node = body.node
+    if node.has(OFFSET_W) and node.required(OFFSET_W).dims == (1,):
+        return bytes_of_operand(body, OFFSET_W)
+    return zero_point(body)
+
+
+def offset_of_weights(body: Body) -> str | None:
+    """The offsets of the weights as int32 where there is one for each channel, else None."""
+    node = body.node
+    if not node.has(OFFSET_W) or node.required(OFFSET_W).dims == (1,):
+        return None
+    return body.cast(body.own(OFFSET_W), DType.INT32)
