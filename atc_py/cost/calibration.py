@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from atc_py.cost.cores import shares_of, ways_of
+from atc_py.cost.cores import SERIAL, shares_of, ways_of
 from atc_py.cost.estimate import Fit, waiting
 from atc_py.cost.factors import EXPECTED, SHARES, Factors, expected_case
 from atc_py.cost.measurements import LeftOut, Measurement
@@ -84,7 +84,7 @@ class FactorModel:
         run: bool | Sequence[bool],
     ) -> None:
         case = expected_case(soc)
-        self._serial, self._run = case.serial, case.factors.run * np.array(run)
+        self._run = case.factors.run * np.array(run)
         ways: list[list[float]] = []
         shares: list[list[int]] = []
         waits: list[float] = []
@@ -121,7 +121,7 @@ class FactorModel:
             fixp,
         ])  # fmt: skip
         longest = pipes.max(axis=0)
-        busy = longest + self._serial * (pipes.sum(axis=0) - longest)
+        busy = longest + SERIAL * (pipes.sum(axis=0) - longest)
         each = np.minimum.reduceat(busy, self._first) + self._waits + value["launch"]
         seconds = np.add.reduceat(each * self._counts, self._begin) + self._run
         errors: NDArray[np.float64] = np.log(seconds) - self._measured
