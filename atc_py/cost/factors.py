@@ -50,7 +50,7 @@ class Factors(Result, frozen=True):
 
 
 class Case(msgspec.Struct, frozen=True):
-    """What is expected, or with `ideal` the bound of physics.
+    """The expected case, or with `ideal` the bound of physics.
 
     There kernels do the least work that the operator allows, spread evenly. L2 holds all data of a
     kernel where they fit, and else what kernels of the same run computed: cut into slices that go
