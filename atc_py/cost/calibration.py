@@ -9,16 +9,16 @@ built-in factors of the SoC's family decides what measurements leave open.
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from atc_py.cost.cores import shares_of, ways_of
+from atc_py.cost.cores import SERIAL, shares_of, ways_of
 from atc_py.cost.estimate import Fit, waiting
 from atc_py.cost.factors import EXPECTED, SHARES, Factors, expected_case
 from atc_py.cost.measurements import LeftOut, Measurement
@@ -30,6 +30,9 @@ from atc_py.system.input_files import read_text
 from atc_py.system.structs import replace
 from atc_py.target import Soc
 from atc_py.text import Text
+
+_Floats: TypeAlias = NDArray[np.float64]
+_Residuals: TypeAlias = Callable[[_Floats], _Floats]
 
 _FORMAT, _VERSION = "atc-py cost factors", 2
 _MOST_BYTES = 1 << 20
@@ -84,7 +87,7 @@ class FactorModel:
         run: bool | Sequence[bool],
     ) -> None:
         case = expected_case(soc)
-        self._serial, self._run = case.serial, case.factors.run * np.array(run)
+        self._run = case.factors.run * np.array(run)
         ways: list[list[float]] = []
         shares: list[list[int]] = []
         waits: list[float] = []
@@ -106,7 +109,7 @@ class FactorModel:
         self._waits, self._counts = np.array(waits), np.array(counts)
         self._measured = np.log(seconds)
 
-    def errors(self, logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def errors(self, logs: _Floats) -> _Floats:
         """The logarithms of estimated over measured time; `logs` are those of the free factors."""
         free = np.exp(logs)
         value = dict(zip(_FREE, free, strict=True))
@@ -121,10 +124,10 @@ class FactorModel:
             fixp,
         ])  # fmt: skip
         longest = pipes.max(axis=0)
-        busy = longest + self._serial * (pipes.sum(axis=0) - longest)
+        busy = longest + SERIAL * (pipes.sum(axis=0) - longest)
         each = np.minimum.reduceat(busy, self._first) + self._waits + value["launch"]
         seconds = np.add.reduceat(each * self._counts, self._begin) + self._run
-        errors: NDArray[np.float64] = np.log(seconds) - self._measured
+        errors: _Floats = np.log(seconds) - self._measured
         return errors
 
 
@@ -134,16 +137,20 @@ def fitted_factors(
     """The factors that fit samples best, from multiples of the built-in ones, with their `pull`."""
     factors = expected_case(soc).factors
     builtin = factor_logs(factors)
+
+    def residuals(logs: _Floats) -> _Floats:
+        return np.concatenate([model.errors(logs), pull * (logs - builtin)])
+
     found = min(
-        (_search(model, builtin, builtin + math.log(start), pull) for start in starts),
-        key=lambda logs: _loss(model, builtin, logs, pull),
+        (_search(residuals, builtin + math.log(start)) for start in starts),
+        key=lambda logs: _loss(residuals, logs),
     )
     return replace(factors, **dict(zip(_FREE, map(float, np.exp(found)), strict=True)))
 
 
-def factor_logs(factors: Factors) -> NDArray[np.float64]:
+def factor_logs(factors: Factors) -> _Floats:
     """The logarithms of the free factors, as a model takes them."""
-    logs: NDArray[np.float64] = np.log([getattr(factors, name) for name in _FREE])
+    logs: _Floats = np.log([getattr(factors, name) for name in _FREE])
     return logs
 
 
@@ -176,9 +183,7 @@ def calibrate(
     )
 
 
-def _errors_by(
-    names: Sequence[str], before: NDArray[np.float64], after: NDArray[np.float64]
-) -> tuple[OperatorError, ...]:
+def _errors_by(names: Sequence[str], before: _Floats, after: _Floats) -> tuple[OperatorError, ...]:
     found = []
     for name in sorted(set(names)):
         chosen = np.array([each == name for each in names])
@@ -187,35 +192,22 @@ def _errors_by(
     return tuple(found)
 
 
-def _rms(errors: NDArray[np.float64]) -> float:
+def _rms(errors: _Floats) -> float:
     return float(np.sqrt(np.mean(errors**2)))
 
 
-def _residuals(
-    model: FactorModel, builtin: NDArray[np.float64], logs: NDArray[np.float64], pull: float
-) -> NDArray[np.float64]:
-    return np.concatenate([model.errors(logs), pull * (logs - builtin)])
+def _loss(residuals: _Residuals, logs: _Floats) -> float:
+    return float(np.sum(residuals(logs) ** 2))
 
 
-def _loss(
-    model: FactorModel, builtin: NDArray[np.float64], logs: NDArray[np.float64], pull: float
-) -> float:
-    return float(np.sum(_residuals(model, builtin, logs, pull) ** 2))
-
-
-def _search(
-    model: FactorModel, builtin: NDArray[np.float64], start: NDArray[np.float64], pull: float
-) -> NDArray[np.float64]:
+def _search(residuals: _Residuals, start: _Floats) -> _Floats:
     """Minimize from `start` by the method of Levenberg and Marquardt, within the bounds."""
     logs = np.clip(start, _LEAST, _MOST)
-    loss, damping = _loss(model, builtin, logs, pull), 1e-2
+    loss, damping = _loss(residuals, logs), 1e-2
     for _ in range(_ROUNDS):
-        errors = _residuals(model, builtin, logs, pull)
+        errors = residuals(logs)
         slopes = np.stack(
-            [
-                (_residuals(model, builtin, logs + _STEP * unit, pull) - errors) / _STEP
-                for unit in np.eye(len(logs))
-            ],
+            [(residuals(logs + _STEP * unit) - errors) / _STEP for unit in np.eye(len(logs))],
             axis=1,
         )
         normal = slopes.T @ slopes
@@ -223,7 +215,7 @@ def _search(
             normal + damping * np.diag(np.diag(normal) + 1e-9), -slopes.T @ errors
         )
         tried = np.clip(logs + step, _LEAST, _MOST)
-        better = _loss(model, builtin, tried, pull)
+        better = _loss(residuals, tried)
         if better < loss:
             done = loss - better < _ENOUGH * loss
             logs, loss, damping = tried, better, damping / 3

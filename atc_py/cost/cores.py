@@ -32,6 +32,15 @@ _SUM = 4
 _MIXED = frozenset({"RealDiv", "Sigmoid", "SoftmaxV2", "Swish"})
 """Operators that the operator information of Ascend310P marks with enableVectorCore."""
 
+SERIAL = 0.09
+"""Share of their time in which other pipes of a core do not work beside the one that works longest."""
+
+_L0_SHARE = 0.5
+"""Of the published rate from L1 to L0 in cores that are split; measurements on Atlas A2 give half."""
+
+_FLOAT32_PASSES = 4
+"""Passes of the cube over a product of float32, half as many of HF32."""
+
 _KIB = 1024
 _FEW_CHANNELS = 4
 _DEPTHS = {4: 64, 8: 32}
@@ -106,7 +115,7 @@ def ways_of(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Iterat
     elif product is None:
         yield _vector_kernel(launch, soc, memory)
     else:
-        kernel = _Kernel(launch, soc, case, memory)
+        kernel = _Kernel(launch, soc, memory)
         for share in _shares(product, soc.aicores):
             yield from kernel.ways(product, share)
 
@@ -116,7 +125,7 @@ def elapsed(pipes: Pipes, case: Case) -> float:
     if case.ideal:
         return pipes.least
     longest = pipes.longest
-    return longest + case.serial * (pipes.total - longest)
+    return longest + SERIAL * (pipes.total - longest)
 
 
 def _least(launch: LaunchGroup, soc: Soc, memory: Memory) -> Busy:
@@ -193,11 +202,10 @@ def _repeats(passes: Passes, cores: int) -> int:
 
 
 class _Kernel(msgspec.Struct, frozen=True):
-    """A kernel around a product, in one case."""
+    """A kernel around a product."""
 
     launch: LaunchGroup
     soc: Soc
-    case: Case
     memory: Memory
 
     def ways(self, product: MatrixProduct, blocks: tuple[int, int, int]) -> Iterator[Busy]:
@@ -208,7 +216,7 @@ class _Kernel(msgspec.Struct, frozen=True):
         cycles = float(product.steps * batch * rows * columns * depth)
         if product.dtype.bits == _WORD:
             halved = any(rounds_to_hf32(dict(each.attributes)) for each in self.launch.operations)
-            cycles *= self.case.float32_passes / (2 if halved else 1)
+            cycles *= _FLOAT32_PASSES / (2 if halved else 1)
         cube = cycles / hertz
         share = (batch, min(product.m, rows * _SIDE), min(product.n, columns * _SIDE))
         elements = product.steps * share[0] * share[1] * share[2]
@@ -236,7 +244,7 @@ class _Kernel(msgspec.Struct, frozen=True):
     ) -> float:
         """Cycles that load the operands of one step in depth of all tiles of a core."""
         rates = rates_of(self.soc)
-        share = self.case.l0_share if rates.split else 1.0
+        share = _L0_SHARE if rates.split else 1.0
         block = _SIDE * cube_depth(product.dtype) * product.dtype.bits / 8
         rows, columns = blocks
         left = rows * ceil(columns / tile[1]) * block / rates.l1_l0a

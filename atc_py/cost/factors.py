@@ -4,8 +4,6 @@ The figures of a SoC's row are facts. What share of them kernels reach, and what
 are not published; they are the free factors here, which measurements refit.
 """
 
-from enum import Enum
-
 import msgspec
 
 from atc_py.system.structs import Result, replace
@@ -15,19 +13,6 @@ SHARES = (
     "cube", "depthwise", "vector", "rows", "bandwidth", "l2_cube", "l2_vector", "l2_moves",
 )  # fmt: skip
 """Factors that are shares of a rate of the SoC's row, at most 1."""
-
-
-class Cache(Enum):
-    """Share of the data found in the L2 cache rather than in device memory.
-
-    ALL: everything where a kernel's data fit, and else what kernels of the same run computed:
-        cut into slices that go through several kernels, they need not leave the cache.
-    RESULTS: of what a kernel of the same run computed the share exp(-size / cache), an empirical
-        law: nearly all of a small result, a third of one as large as the cache.
-    """
-
-    ALL = "all"
-    RESULTS = "results"
 
 
 class Factors(Result, frozen=True):
@@ -65,26 +50,24 @@ class Factors(Result, frozen=True):
 
 
 class Case(msgspec.Struct, frozen=True):
-    """The bound of physics, or what is expected."""
+    """The expected case, or with `ideal` the bound of physics.
 
-    name: str  # bound or expected
+    There kernels do the least work that the operator allows, spread evenly. L2 holds all data of a
+    kernel where they fit, and else what kernels of the same run computed: cut into slices that go
+    through several kernels, they need not leave the cache. It is expected to hold the share
+    exp(-size / cache) of what a kernel of the same run computed, an empirical law: nearly all of a
+    small result, a third of one as large as the cache.
+    """
+
     factors: Factors
-    cache: Cache  # what L2 holds
-    # share of their time in which the other pipes of a core do not work beside the one that works
-    # longest
-    serial: float = 0.0
-    ideal: bool = False  # whether kernels do the least work that the operator allows, spread evenly
-    # share of the published rate from L1 to L0 in cores that are split; measurements on Atlas A2
-    # give half
-    l0_share: float = 0.5
-    float32_passes: int = 4  # passes of the cube over a product of float32, half as many of HF32
+    ideal: bool = False
 
 
 BOUND = Case(
-    "bound", Factors(**dict.fromkeys(SHARES, 1.0), launch=0.0, step=0.0, run=0.0, aicpu=4e9, aicpu_launch=0.0),
-    Cache.ALL, ideal=True, float32_passes=1,
+    Factors(**dict.fromkeys(SHARES, 1.0), launch=0.0, step=0.0, run=0.0, aicpu=4e9, aicpu_launch=0.0),
+    ideal=True,
 )  # fmt: skip
-"""The physical limits: every figure of the row is reached and all data are in L2 if they fit."""
+"""The physical limits: every figure of the row is reached."""
 
 _ON_310P = Factors(
     cube=0.82, depthwise=0.3, vector=0.225, rows=0.76, bandwidth=0.79,
@@ -117,13 +100,13 @@ _BY_FAMILY = {
 }
 """Factors by family; a family without figures has those of the nearest one with the same cores."""
 
-EXPECTED = Case("expected", _ON_310P, Cache.RESULTS, serial=0.09)
+EXPECTED = Case(_ON_310P)
 """What is expected, with the factors of Ascend310P, which most figures are of."""
 
 
 def expected_case(soc: Soc, fitted: Factors | None = None) -> Case:
     """The case whose times are expected, with fitted factors or the built-in ones of the family."""
-    return replace(EXPECTED, factors=fitted or _BY_FAMILY.get(soc.family, _ON_310P))
+    return Case(fitted or _BY_FAMILY.get(soc.family, _ON_310P))
 
 
 class Pipes(Result, frozen=True):

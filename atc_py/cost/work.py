@@ -10,7 +10,7 @@ from math import expm1, prod
 
 import msgspec
 
-from atc_py.cost.factors import Cache, Case
+from atc_py.cost.factors import Case
 from atc_py.cost.operation import LaunchGroup, Operation, Source, Tensor, Transfer
 from atc_py.system.structs import replace
 from atc_py.target import Soc, TargetOp, Unit
@@ -316,8 +316,8 @@ def memory_of(launch: LaunchGroup, soc: Soc, case: Case) -> Memory:
     own = rates.vector_out if head_product(launch, soc) is None else 0
     out = own or rates.ub_out
     everything = sum(each.nbytes for each in (*launch.reads, *launch.writes))
-    read = _from_memory(launch.reads, soc, case.cache, everything)
-    written = _from_memory(launch.writes, soc, case.cache, everything)
+    read = _from_memory(launch.reads, soc, case, everything)
+    written = _from_memory(launch.writes, soc, case, everything)
     return Memory(
         read=sum(each.nbytes for each in launch.reads),
         written=sum(each.nbytes for each in launch.writes),
@@ -338,13 +338,13 @@ def _memory_rate(soc: Soc, configured: int, case: Case) -> float:
     return max(known, cores) if case.ideal else known
 
 
-def _from_memory(transfers: Iterable[Transfer], soc: Soc, cache: Cache, everything: int) -> int:
+def _from_memory(transfers: Iterable[Transfer], soc: Soc, case: Case, everything: int) -> int:
     """Bytes of `transfers` that device memory must give or take."""
     size = 1024 * soc.l2_kib
     total = 0
     for each in transfers:
         is_result = each.source is Source.RESULT and size > 0
-        if cache is Cache.ALL:
+        if case.ideal:
             total += 0 if is_result or everything <= size else each.nbytes
         elif is_result:
             total += round(each.nbytes * -expm1(-each.nbytes / size))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -34,15 +35,12 @@ class DenseConst:
         """Do nothing: the array has no other home."""
 
 
-class SplatConst:
+class SplatConst(msgspec.Struct, eq=False):
     """One value repeated over a shape, however large; it takes no memory until it is read."""
 
-    __slots__ = ("dtype", "shape", "value")
-
-    def __init__(self, value: float, dtype: DType, shape: Shape) -> None:
-        self.value = value
-        self.dtype = dtype
-        self.shape = shape
+    value: float
+    dtype: DType
+    shape: Shape
 
     def numpy(self) -> npt.NDArray[np.generic]:
         """A read-only array of `shape` whose elements share one place in memory."""
@@ -137,7 +135,7 @@ class RowwiseConst(DeferredConst):
         return self._checked(result, (end - first, *self.shape[1:]))
 
 
-class CastConst:
+class CastConst(msgspec.Struct, eq=False):
     """A constant in another dtype; with `clip`, floats are clamped to its finite range first.
 
     The clamp is ATC's `--is_weight_clip`, on by default, as CANN's graph engine has it (2026): what
@@ -146,12 +144,9 @@ class CastConst:
     little less than its largest number, for bfloat16.
     """
 
-    __slots__ = ("clip", "dtype", "source")
-
-    def __init__(self, source: ConstData, dtype: DType, *, clip: bool = True) -> None:
-        self.source = source
-        self.dtype = dtype
-        self.clip = clip
+    source: ConstData
+    dtype: DType
+    clip: bool = True
 
     @property
     def shape(self) -> Shape:
@@ -180,15 +175,12 @@ class CastConst:
         self.source.release()
 
 
-class OpaqueConst:
+class OpaqueConst(msgspec.Struct, eq=False):
     """Data that is elsewhere: what the parser makes of a constant printed without its values."""
 
-    __slots__ = ("dtype", "label", "shape")
-
-    def __init__(self, dtype: DType, shape: Shape, label: str) -> None:
-        self.dtype = dtype
-        self.shape = shape
-        self.label = label
+    dtype: DType
+    shape: Shape
+    label: str
 
     def numpy(self) -> npt.NDArray[np.generic]:
         """Raise ValueError: the values were not printed."""

@@ -3,8 +3,7 @@
 from typing import TypeVar
 
 from atc_py.ir.graph import Graph
-from atc_py.ir.lexer import Cursor, Token
-from atc_py.ir.literal_parser import read_attribute, read_data, read_dtype, read_integer
+from atc_py.ir.lexer import Cursor, Token, read_attribute, read_data, read_dtype, read_integer
 from atc_py.ir.nodes import AttrValue, Engine, Node, Origin, Value
 from atc_py.ir.types import Phase, TensorType
 from atc_py.tensor.dtypes import Format

@@ -2,7 +2,6 @@
 
 from math import prod
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -88,13 +87,6 @@ def _move(graph: Graph, dequant: Node, layer: Node, words: npt.NDArray[np.uint64
     dequant.set_input(1, constant_like(graph, old, "scale", cleared))
 
 
-class _Step(msgspec.Struct, frozen=True):
-    """A value on the way up from a dequantization, and its axis of channels; None for no axis."""
-
-    value: Value
-    axis: int | None
-
-
 def _layer_of(dequant: Node, count: int) -> Node | None:
     """The layer whose sums `dequant` alone reads and that takes `count` offsets, or None."""
     x = dequant.input(0)
@@ -103,14 +95,14 @@ def _layer_of(dequant: Node, count: int) -> Node | None:
     axis = None if count == 1 else channel_axis(x.type.shape, count)
     if count > 1 and axis is None:
         return None
-    step: _Step | None = _Step(x, axis)
-    while step is not None:
-        node = step.value.producer
-        if node is None or len(step.value.uses) != 1:
-            return None
+    while x is not None and (node := x.producer) is not None and len(x.uses) == 1:
         if node.op in _CHANNELS:
-            return node if _takes_offsets(node, step.axis) else None
-        step = _before(node, step.axis)
+            return node if _takes_offsets(node, axis) else None
+        x = _data_of(node)
+        if x is not None and axis is not None:
+            axis = _axis_before(node, x, axis)
+            if axis is None:
+                return None
     return None
 
 
@@ -121,15 +113,6 @@ def _takes_offsets(layer: Node, axis: int | None) -> bool:
     if layer.input(_OFFSET_W) is not None:
         return False
     return axis is None or axis == _CHANNELS[layer.op] % layer.output.type.rank
-
-
-def _before(node: Node, axis: int | None) -> _Step | None:
-    """Operand that `node` adds a bias to or moves, with its axis for `axis`; else None."""
-    x = _data_of(node)
-    if x is None or axis is None:
-        return None if x is None else _Step(x, None)
-    before = _axis_before(node, x, axis)
-    return None if before is None else _Step(x, before)
 
 
 def _data_of(node: Node) -> Value | None:

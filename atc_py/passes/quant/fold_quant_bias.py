@@ -124,10 +124,8 @@ def _read_as(use: tuple[Node, int]) -> tuple[Value | None, ...]:
     node, _ = use
     if _is_scaling(use):
         return ()
-    moves = node.op in _MOVES or (
-        node.op == "Add" and any(value.const is not None for value in node.present_inputs)
-    )
-    return node.outputs if moves else (None,)
+    shifts = node.op == "Add" and any(value.const is not None for value in node.present_inputs)
+    return node.outputs if node.op in _MOVES or shifts else (None,)
 
 
 def _is_scaling(use: tuple[Node, int]) -> bool:

@@ -1,4 +1,4 @@
-"""Random numbers; a seed and a second one that are both 0 stand for none."""
+"""Numbers made: counted up, or random; a seed and a second one that are both 0 stand for none."""
 
 from functools import partial
 
@@ -33,5 +33,15 @@ ROWS = (
         "Random numbers, evenly distributed from 0 to below 1.",
         attributes=(*attributes(dtype=Needed.DTYPE), *_SEEDS),
         formula="y = random numbers from 0 to below 1, each as likely",
+    ),
+    operator(
+        "Range",
+        "start + i * delta for every i before limit is reached.",
+        "start limit delta > y",
+        kernels="310: -; 310P 910: f16 f32 i32 i64; 310B 610: f16 f32 i32; "
+        "A2 A3 950: f16 f32 bf16 i32 i64; CS: f32 i32",
+        aicpu="f32 f64 i16 i32 i64",
+        family="region",
+        formula="y[i] = start + i * delta for 0 <= i < ceil((limit - start) / delta)",
     ),
 )

@@ -16,6 +16,10 @@ from atc_py.target.rows.parts import (
     operator,
 )
 
+_NORMALIZED = (
+    "y = (x - mean[c]) / sqrt(variance[c] + epsilon) * scale[c] + offset[c], c the channel (axis 1)"
+)
+
 _STATISTICS = "T f32 f32 f32 f32 > T"
 
 _norm = partial(operator, columns=FLOATS, family="rows")
@@ -31,10 +35,7 @@ ROWS = (
         attributes=attributes(epsilon=Needed.FLOAT),
         kernels="310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; "
         "CS: (f16 f16 f16 f16 f16 > f16)",
-        formula=(
-            "y = (x - mean[c]) / sqrt(variance[c] + epsilon) * scale[c] + offset[c], c the "
-            "channel (axis 1)"
-        ),
+        formula=_NORMALIZED,
         takes=Layout.IMAGE,
         passes=2.0,
     ),
@@ -59,10 +60,7 @@ ROWS = (
         attributes=attributes(epsilon=0.0001, data_format="NCHW", is_training=False),
         kernels="310 310P 310B 610 910 A2 A3: f16 f32; CS: (f16 f16 f16 f16 f16 > f16); "
         "950: f16 f32 bf16",
-        formula=(
-            "y = (x - mean[c]) / sqrt(variance[c] + epsilon) * scale[c] + offset[c], c the "
-            "channel (axis 1)"
-        ),
+        formula=_NORMALIZED,
         passes=3.0,
     ),
     # CANN's also outputs the statistics. Its kernels take channels from axis 1, whatever data_format.

@@ -4,6 +4,8 @@ from atc_py.target.rows.parts import MOVED, Needed, attributes, operator
 
 _DIRECTION = attributes(exclusive=False, reverse=False)
 
+_SUMS = "y[i] = sum of x[j] for j <= i along axis; exclusive leaves x[i] out, reverse has j >= i"
+
 _RANKED = "T f16 > T i32"
 
 ROWS = (
@@ -17,10 +19,7 @@ ROWS = (
         "950: f16 f32 bf16 i32 i64 i8 u8 u64",
         aicpu="f16 f32 f64 i32",
         family="rows",
-        formula=(
-            "y[i] = sum of x[j] for j <= i along axis; exclusive leaves x[i] out, reverse has j "
-            ">= i"
-        ),
+        formula=_SUMS,
     ),
     operator(
         "CumsumD",
@@ -30,10 +29,7 @@ ROWS = (
         kernels="310 310P 310B 610 910 A2 A3 CS: f16 f32 i32 i8 u8; "
         "950: f16 f32 bf16 i32 i64 i8 u8 u64",
         family="rows",
-        formula=(
-            "y[i] = sum of x[j] for j <= i along axis; exclusive leaves x[i] out, reverse has j "
-            ">= i"
-        ),
+        formula=_SUMS,
     ),
     operator(
         "TopK",
