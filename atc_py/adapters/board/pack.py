@@ -148,7 +148,7 @@ def _filled(
     if request.reference is not None:
         original, path = request.reference, str(request.reference)
         source = replace(source, original="reference", reference=path)
-    writer = Expectations(kit, kit.parent, original, request.room)
+    writer = Expectations(kit, original, request.room)
     compiled = [(each, home_options(each, kit)) for each in variants]
     expected = writer.write(kit / MODEL, compiled, request.draws, on_stage)
     return _finish(kit, source, options, variants, expected, request), expected.warnings
