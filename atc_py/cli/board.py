@@ -64,17 +64,9 @@ board.add_command(compare_board)
     "off.",
 )  # fmt: skip
 @options.options_of(CompileOptions, "precision", ..., without={"soc", *NOT_PACKED})
-@click.option(
-    "-i", "--input", "inputs", multiple=True, metavar="[NAME=]FILE",
-    help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; other inputs get "
-    "random data that fit their dtype and role. Open dims of the model are taken from the "
-    "data.",
-)  # fmt: skip
+@comparing_options.INPUTS
 @comparing_options.samples
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True,
-    help="Seed of the random data.",
-)  # fmt: skip
+@comparing_options.SEED
 @click.option(
     "--reference", type=click.Path(path_type=Path), metavar="FILE",
     help="ONNX file that runs as the original in place of MODEL, such as the float model of "

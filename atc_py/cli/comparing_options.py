@@ -110,18 +110,22 @@ _SAMPLES = option_set(
 
 _FILE = click.Path(path_type=Path)
 
+INPUTS = click.option(
+    "-i", "--input", "inputs", multiple=True, metavar="[NAME=]FILE",
+    help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; other inputs get "
+    "random data that fit their dtype and role. Open dims of the model are taken from the "
+    "data.",
+)  # fmt: skip
+
+SEED = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True,
+    help="Seed of the random data.",
+)  # fmt: skip
+
 what_runs = option_set(
-    click.option(
-        "-i", "--input", "inputs", multiple=True, metavar="[NAME=]FILE",
-        help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; other inputs get "
-            "random data that fit their dtype and role. Open dims of the model are taken from "
-            "the data.",
-    ),
+    INPUTS,
     samples,
-    click.option(
-        "--seed", type=click.IntRange(min=0), default=0, show_default=True,
-        help="Seed of the random data.",
-    ),
+    SEED,
     click.option(
         "--device", default="sim", show_default=True,
         help="Device that runs the compiled model: `sim`, or `ort` (onnxruntime), which is faster.",

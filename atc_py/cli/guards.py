@@ -40,7 +40,7 @@ def guarded_streams() -> Iterator[None]:
     _open_descriptors()
     before = sys.stdout, sys.stderr
     sys.stdout = _guard_stream(before[0], _Stdout, 1)
-    sys.stderr = _guard_stream(before[1], _Stderr, 2)
+    sys.stderr = _guard_stream(before[1], _Guard, 2)
     try:
         yield
     finally:
@@ -50,7 +50,10 @@ def guarded_streams() -> Iterator[None]:
 
 
 class _Guard(io.FileIO):
-    """A standard stream that discards its data once a write has failed."""
+    """A standard stream that discards its data once a write has failed.
+
+    Of standard error that cannot be reported anywhere.
+    """
 
     def write(self, data: ReadableBuffer, /) -> int:
         """Write some of `data` and return how many bytes that were."""
@@ -74,10 +77,6 @@ class _Stdout(_Guard):
         """Raise the error unless the reader closed the pipe."""
         if not isinstance(error, BrokenPipeError):
             raise StdoutError(error.errno, error.strerror) from error
-
-
-class _Stderr(_Guard):
-    """Standard error: a failure to write to it cannot be reported anywhere."""
 
 
 def _open_descriptors() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from atc_py.cli import options
-from atc_py.cli.comparing_options import samples
+from atc_py.cli.comparing_options import SEED, samples
 from atc_py.cli.console import deliver, print_blocks, print_diagnostics, progress, say
 from atc_py.diag import BELOW_TARGET, Diagnostic
 from atc_py.options.command_options import PlanOptions
@@ -31,10 +31,7 @@ _KEEP, _CUSTOM = "keep_dtype.txt", "customize_dtypes.txt"
     help="Target for every output over all samples: cosine=0.999 or snr=40 (dB).",
 )  # fmt: skip
 @samples
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True,
-    help="Seed of the random data.",
-)  # fmt: skip
+@SEED
 @options.options_of(PlanOptions, "judge")
 @click.option(
     "--trials", type=click.IntRange(min=4), default=_TRIALS, show_default=True,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import product
+from math import prod
 from pathlib import Path
 
 from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, refused
@@ -27,9 +28,7 @@ def shapes_in_range(given: str) -> list[str]:
 
 def _combinations(line: str) -> list[str]:
     inputs = [_shapes_of_input(part) for part in line.split(";")]
-    count = 1
-    for each in inputs:
-        count *= len(each)
+    count = prod(map(len, inputs))
     if count > _MOST_SHAPES:
         raise refused(f"{line} names {count} shapes, at most {_MOST_SHAPES} are run")
     return [";".join(parts) for parts in product(*inputs)]
@@ -43,9 +42,7 @@ def _shapes_of_input(part: str) -> list[str]:
         dims = []
     if not separator or not dims:
         raise refused(f"the range {part!r} is not name:1,3,224~448")
-    count = 1
-    for each in dims:
-        count *= len(each)
+    count = prod(map(len, dims))
     if count > _MOST_SHAPES:
         raise refused(f"{part} names {count} shapes, at most {_MOST_SHAPES} are run")
     return [f"{name}:{','.join(map(str, shape))}" for shape in product(*dims)]

@@ -10,20 +10,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.adapters.board import layout
 from atc_py.adapters.board.checks import CANN_CHECK, CameBack, run_checks
 from atc_py.adapters.board.expectations import at_gear
 from atc_py.adapters.board.layout import (
-    BENCH,
-    BENCH_OUTPUTS,
-    BENCH_SUMMARY,
-    FACTS,
-    KIT_VERSION,
-    MANIFEST,
-    OM_JSON,
-    RESULTS,
-    RUN,
-    TABLES,
-    TREE,
     BenchFigures,
     BoardResults,
     BoardRun,
@@ -103,26 +93,26 @@ def compare_kit(
 def _root(folder: Path) -> Path:
     """The folder of the kit: an archive has it inside of one."""
     inner = [each for each in folder.iterdir() if each.is_dir()]
-    is_above = not (folder / MANIFEST).exists() and len(inner) == 1
+    is_above = not (folder / layout.MANIFEST).exists() and len(inner) == 1
     return inner[0] if is_above else folder
 
 
 def _manifest(folder: Path, kit: Path) -> Manifest:
     try:
-        data = read_bytes(folder / MANIFEST, _MOST_MANIFEST)
+        data = read_bytes(folder / layout.MANIFEST, _MOST_MANIFEST)
         found = msgspec.json.decode(data, type=Manifest)
     except AtcError as error:
-        text = Text("{kit} has no {name}", kit=kit, name=MANIFEST)
-        if (folder / RESULTS).is_file():
+        text = Text("{kit} has no {name}", kit=kit, name=layout.MANIFEST)
+        if (folder / layout.RESULTS).is_file():
             text = Text("{kit} holds results of a board, where the kit is expected", kit=kit)
         raise refusal(kit, text, code=BAD_KIT) from error
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        text = Text("{name} cannot be read: {error}", name=MANIFEST, error=error)
+        text = Text("{name} cannot be read: {error}", name=layout.MANIFEST, error=error)
         raise refusal(kit, text, code=BAD_KIT) from error
-    if found.version != KIT_VERSION:
+    if found.version != layout.KIT_VERSION:
         text = Text(
             "the kit has format version {found}; this atc-py reads {wanted}",
-            wanted=KIT_VERSION,
+            wanted=layout.KIT_VERSION,
             found=found.version,
         )
         raise refusal(kit, text, code=BAD_KIT)
@@ -158,11 +148,11 @@ class _Whole:
         self._archives = {folder: path for folder, path in pairs if path.is_file()}
         self._findings: list[Diagnostic] = []
         self._record = read_results(back, results)
-        self._facts = self._optional(back / FACTS, HostFacts)
+        self._facts = self._optional(back / layout.FACTS, HostFacts)
         _check_names(manifest, request)
 
     def done(self, on_stage: Callable[[str], None] | None) -> BoardDone:
-        digest = sha256_of(self._kit / MANIFEST)
+        digest = sha256_of(self._kit / layout.MANIFEST)
         if self._record.manifest_sha256 != digest:
             text = Text("it belongs to another kit, or the kit has changed since")
             hint = Text(
@@ -236,7 +226,7 @@ class _Whole:
         found = {}
         for kind in _KINDS:
             folder = self._back / variant / kind / sample
-            record = self._optional(folder / RUN, BoardRun)
+            record = self._optional(folder / layout.RUN, BoardRun)
             if record is not None:
                 found[kind] = record, folder
         return found
@@ -301,9 +291,9 @@ class _Whole:
         self, variant: str, sample: str, runs: Mapping[str, tuple[BoardRun, Path]]
     ) -> BoardFiles:
         folder = self._back / variant
-        om_json = folder / "om-json" / OM_JSON
-        tables = folder / "msprof" / sample / TABLES
-        dumps = folder / "dump" / sample / TREE
+        om_json = folder / "om-json" / layout.OM_JSON
+        tables = folder / "msprof" / sample / layout.TABLES
+        dumps = folder / "dump" / sample / layout.TREE
         chosen = runs.get("plain") or runs.get("dump")
         outputs: tuple[Path | None, ...] = ()
         if chosen is not None:
@@ -316,7 +306,9 @@ class _Whole:
             tables=tuple(filter(self._is_table, sorted(tables.rglob("op_summary*.csv")))),
             outputs=outputs,
             wall_seconds=median(times) / 1e3 if times else None,
-            bench_seconds=self._bench_seconds(folder / BENCH / sample / BENCH_SUMMARY),
+            bench_seconds=self._bench_seconds(
+                folder / layout.BENCH / sample / layout.BENCH_SUMMARY
+            ),
         )
 
     def _is_table(self, path: Path) -> bool:
@@ -342,7 +334,7 @@ class _Whole:
         runs: Mapping[str, tuple[BoardRun, Path]],
         files: BoardFiles,
     ) -> list[BoardCheck]:
-        bench = self._back / variant / BENCH / sample.name / BENCH_OUTPUTS
+        bench = self._back / variant / layout.BENCH / sample.name / layout.BENCH_OUTPUTS
         known = bench if bench.is_dir() else None
         with opened_json(files.om_json) as model:
             back = CameBack(runs, self._facts, model, known)

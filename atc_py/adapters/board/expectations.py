@@ -74,17 +74,13 @@ class Expected(NamedTuple):
 class Expectations:
     """Writer of all files of a kit that come from runs."""
 
-    def __init__(self, kit: Path, work: Path, original: Path | None, room: int | None) -> None:
-        """Prepare.
+    def __init__(self, kit: Path, original: Path | None, room: int | None) -> None:
+        """Prepare to write to a folder; compiled models and values are beside it.
 
-        Args:
-            kit: the folder.
-            work: folder for compiled models and values.
-            original: the file that runs as the original; None for the kit's own.
-            room: bytes that arrays of layers may take; None for a tenth of the model's, inputs and
-                outputs included.
+        `original` is the file that runs as the original, None for the kit's own; `room` the bytes
+        that arrays of layers may take, None for a tenth of the model's, inputs and outputs included.
         """
-        self._kit, self._work, self._original = kit, work, original
+        self._kit, self._work, self._original = kit, kit.parent, original
         size = sum(file.stat().st_size for file in kit.glob(f"{MODEL}*"))
         self._room = max(_LEAST_ROOM, size // 10) if room is None else room
         self._is_shared = room is None

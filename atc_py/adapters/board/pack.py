@@ -11,21 +11,14 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from atc_py import __version__
+from atc_py.adapters.board import layout
 from atc_py.adapters.board.expectations import Draws, Expectations, Expected
-from atc_py.adapters.board.layout import (
-    CONFIG,
-    KIT_VERSION,
-    MANIFEST,
-    MODEL,
-    README,
-    RUN_FOLDER,
-    SCRIPT,
-    KitFile,
-    KitSource,
-    KitVariant,
-    Manifest,
+from atc_py.adapters.board.layout import KitFile, KitSource, KitVariant, Manifest
+from atc_py.adapters.board.variants import (
+    config_path,
+    shared_compiling,
+    variants_of,
 )
-from atc_py.adapters.board.variants import config_path, shared_compiling, variants_of
 from atc_py.compare.dims_of_data import shapes_with_data
 from atc_py.compare.proof.fix_file import fix_file
 from atc_py.diag import BAD_OPTION, KIT_IN_USE, AtcError, Diagnostic, Place
@@ -119,7 +112,7 @@ def pack_board(
             folder.replace(work / "old")
         kit.replace(folder)
     archive = folder.with_name(f"{folder.name}.zip")
-    weights = sum(each.bytes for each in manifest.files if each.path.startswith(MODEL))
+    weights = sum(each.bytes for each in manifest.files if each.path.startswith(layout.MODEL))
     size = archive.stat().st_size
     warnings = (*notes, *_placed(warnings, model, kit, keywords))
     return Packed(folder, archive, size, weights, manifest, warnings)
@@ -144,9 +137,9 @@ def _filled(
     if request.reference is not None:
         original, path = request.reference, str(request.reference)
         source = replace(source, original="reference", reference=path)
-    writer = Expectations(kit, kit.parent, original, request.room)
+    writer = Expectations(kit, original, request.room)
     compiled = [(each, home_options(each, kit)) for each in variants]
-    expected = writer.write(kit / MODEL, compiled, request.draws, on_stage)
+    expected = writer.write(kit / layout.MODEL, compiled, request.draws, on_stage)
     return _finish(kit, source, options, variants, expected, request), expected.warnings
 
 
@@ -154,7 +147,7 @@ def _placed(
     findings: Sequence[Diagnostic], model: Path, kit: Path, keywords: Mapping[str, Any]
 ) -> Iterator[Diagnostic]:
     """Yield findings with the files that were given in place of the kit's copies of them."""
-    given = {kit / MODEL: model}
+    given = {kit / layout.MODEL: model}
     given |= {
         kit / config_path(name): path for name, path in keywords.items() if isinstance(path, Path)
     }
@@ -182,13 +175,13 @@ def refuse_used(folder: Path) -> None:
         )
     if not folder.is_dir() or not any(folder.iterdir()):
         return
-    if (folder / RUN_FOLDER).exists():
+    if (folder / layout.RUN_FOLDER).exists():
         raise KIT_IN_USE.error(
             Text("{folder} is a kit that already has results", folder=folder),
             place=Place(str(folder)),
             help=Text("give another folder with --output, or remove that one"),
         )
-    if not (folder / MANIFEST).is_file():
+    if not (folder / layout.MANIFEST).is_file():
         raise KIT_IN_USE.error(
             Text("{folder} holds files that do not belong to a kit", folder=folder),
             place=Place(str(folder)),
@@ -207,11 +200,11 @@ def _write_model(
         (kit / "fixed").mkdir()
         rules = replace(options.fix, for_cann=True)
         fixing = FixOptions(CheckOptions.of(options), rules, seeds=1, simulate=False)
-        done = fix_file(model, kit / "fixed" / MODEL, fixing)
+        done = fix_file(model, kit / "fixed" / layout.MODEL, fixing)
         taken = model if done.output is None else done.output
         applied = sorted({rule for each in done.rewrites for rule in each.rules})
         file = read_model(taken)
-    named = write_with_names(file, kit / MODEL)
+    named = write_with_names(file, kit / layout.MODEL)
     shutil.rmtree(kit / "fixed", ignore_errors=True)
     deploys = is_deploy_form(node.op_type for node in file.nodes)
     changed = taken is not model and not deploys and not (options.fix and options.fix.bind)
@@ -232,7 +225,7 @@ def home_options(variant: KitVariant, kit: Path) -> CompileOptions:
 
 def _located(kit: Path, value: str | int | bool) -> object:
     """The value of a keyword, that of a file in the kit as its path."""
-    if isinstance(value, str) and value.startswith(f"{CONFIG}/") and (kit / value).is_file():
+    if isinstance(value, str) and value.startswith(f"{layout.CONFIG}/") and (kit / value).is_file():
         return str(kit / value)
     return value
 
@@ -246,16 +239,16 @@ def _finish(
     request: PackRequest,
 ) -> Manifest:
     """Write script, instructions and the manifest."""
-    script = (templates_dir() / "board" / SCRIPT).read_bytes()
-    _write_all(kit, {SCRIPT: script})
-    (kit / SCRIPT).chmod(0o755)
+    script = (templates_dir() / "board" / layout.SCRIPT).read_bytes()
+    _write_all(kit, {layout.SCRIPT: script})
+    (kit / layout.SCRIPT).chmod(0o755)
     names = tuple(sample.name for sample in expected.samples)
     manifest = Manifest(
-        version=KIT_VERSION,
+        version=layout.KIT_VERSION,
         atc_py=__version__,
         cann=options.precision.cann,
         soc=options.soc,
-        model=MODEL,
+        model=layout.MODEL,
         source=source,
         inputs=expected.inputs,
         outputs=expected.outputs,
@@ -272,7 +265,7 @@ def _finish(
     )
     manifest = replace(manifest, files=files)
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
-    _write_all(kit, {MANIFEST: text + b"\n"})
+    _write_all(kit, {layout.MANIFEST: text + b"\n"})
     return manifest
 
 
@@ -287,7 +280,7 @@ def _instructions(manifest: Manifest) -> dict[str, bytes]:
     )
     return {
         name: environment.get_template(f"{name}.j2").render(kit=manifest).encode()
-        for name in README.values()
+        for name in layout.README.values()
     }
 
 
@@ -322,7 +315,7 @@ def write_zip(kit: Path, name: str, file: Any) -> None:
             member = zipfile.ZipInfo(f"{name}/{inner}", _EPOCH)
             member.compress_type = zipfile.ZIP_DEFLATED
             member.create_system = 3
-            member.external_attr = (0o100755 if inner == SCRIPT else 0o100644) << 16
+            member.external_attr = (0o100755 if inner == layout.SCRIPT else 0o100644) << 16
             member.file_size = path.stat().st_size
             with archive.open(member, "w") as target, path.open("rb") as source:
                 shutil.copyfileobj(source, target, 1 << 20)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -10,6 +11,7 @@ import msgspec
 
 from atc_py.adapters.exec.counters import read_counters
 from atc_py.adapters.exec.records import (
+    CompilationRecord,
     ModelRecord,
     OutputSums,
     ProcessRecord,
@@ -101,15 +103,14 @@ def _use(parts: Iterable[UseRecord]) -> ProgramUse:
 
 
 def _compilations(parts: Sequence[ModelRecord]) -> list[ProgramCompilation]:
-    times: dict[str, list[float]] = {}
-    shapes: dict[str, dict[str, list[int]]] = {}
-    for each in (one for part in parts for one in part.compilations):
-        key = json.dumps(each.shapes, sort_keys=True)
-        shapes.setdefault(key, each.shapes)
-        times.setdefault(key, []).append(each.seconds)
+    alike: dict[str, list[CompilationRecord]] = {}
+    for one in (one for part in parts for one in part.compilations):
+        alike.setdefault(json.dumps(one.shapes, sort_keys=True), []).append(one)
     return [
-        ProgramCompilation(shapes=shapes[key], times=len(each), seconds=sum(each))
-        for key, each in times.items()
+        ProgramCompilation(
+            shapes=group[0].shapes, times=len(group), seconds=sum(one.seconds for one in group)
+        )
+        for group in alike.values()
     ]
 
 
@@ -151,14 +152,11 @@ def _fallbacks(refusals: Iterable[RefusalRecord]) -> list[ProgramFallback]:
 
 
 def _fallback(refusal: RefusalRecord, processes: int) -> ProgramFallback:
-    codes: dict[str, int] = {}
-    for each in refusal.findings:
-        codes[each["code"]] = codes.get(each["code"], 0) + 1
     first = refusal.findings[0] if refusal.findings else {"code": "", "message": ""}
     return ProgramFallback(
         code=first["code"],
         message=first["message"],
-        codes=codes,
+        codes=dict(Counter(each["code"] for each in refusal.findings)),
         shapes=refusal.shapes,
         processes=processes,
         findings=refusal.findings,

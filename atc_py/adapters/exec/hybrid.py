@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 import weakref
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -252,9 +253,7 @@ def _shapes_text(shapes: Mapping[str, list[int]]) -> str:
 
 def _reasons(error: AtcError) -> Text:
     """The codes of an error and the first message, on one line."""
-    counts: dict[str, int] = {}
-    for found in error.diagnostics:
-        counts[found.code.id] = counts.get(found.code.id, 0) + 1
+    counts = Counter(found.code.id for found in error.diagnostics)
     codes = ", ".join(code if n == 1 else f"{n} x {code}" for code, n in counts.items())
     first = error.diagnostics[0].message if error.diagnostics else Text("no reason is known")
     line = first if first.isprintable() else verbatim(" ".join(first.split()))

@@ -50,7 +50,7 @@ class ShapeCompilation:
     warnings: tuple[Diagnostic, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Built:
     """A model that was compiled and loaded."""
 
@@ -59,19 +59,8 @@ class Built:
     warnings: tuple[Diagnostic, ...] = ()
     # element types of inputs to which options gave another than the model declares
     casts: Mapping[str, np.dtype[Any]] = field(default_factory=dict)
-
-
-class _Kept:
-    """A model that is kept, with the number of runs that use it."""
-
-    __slots__ = ("casts", "forked", "model", "nbytes", "users")
-
-    def __init__(self, built: Built) -> None:
-        self.model = built.model
-        self.nbytes = built.nbytes
-        self.casts = built.casts
-        self.users = 0
-        self.forked = False
+    users: int = 0  # runs that use it now
+    forked: bool = False  # True if it was loaded before a fork, in the other process
 
     def run(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
         """Run once; floats take the type that the options of precision gave an input."""
@@ -104,8 +93,8 @@ class CompiledModels:
         self._build = build
         self._keep = keep
         self._keep_memory = keep_memory
-        self._models: OrderedDict[Key, _Kept] = OrderedDict()
-        self._dropped: set[_Kept] = set()
+        self._models: OrderedDict[Key, Built] = OrderedDict()
+        self._dropped: set[Built] = set()
         self._failures: OrderedDict[Key, AtcError] = OrderedDict()
         self._is_closed = False
         self._make_locks()
@@ -160,7 +149,7 @@ class CompiledModels:
     def _make_locks(self) -> None:
         self._lock, self._building = RLock(), RLock()
 
-    def _taken(self, key: Key) -> _Kept:
+    def _taken(self, key: Key) -> Built:
         kept = self._found(key)
         if kept is None:
             with self._building:
@@ -169,7 +158,7 @@ class CompiledModels:
             self._reload(kept)
         return kept
 
-    def _reload(self, kept: _Kept) -> None:
+    def _reload(self, kept: Built) -> None:
         """Load a model of before a fork again."""
         try:
             with self._building:
@@ -180,7 +169,7 @@ class CompiledModels:
             self._given_back(kept)
             raise
 
-    def _found(self, key: Key) -> _Kept | None:
+    def _found(self, key: Key) -> Built | None:
         """The model that is there for those shapes with one more user."""
         with self._lock:
             if self._is_closed:
@@ -193,7 +182,7 @@ class CompiledModels:
                 kept.users += 1
             return kept
 
-    def _built(self, key: Key) -> _Kept:
+    def _built(self, key: Key) -> Built:
         """Compile for those shapes, and drop models that there is no room for any more."""
         known = self._failures.get(key)
         if known is not None:
@@ -209,15 +198,14 @@ class CompiledModels:
             raise load_error(error) from error
         seconds = perf_counter() - started
         self.compilations.append(ShapeCompilation(shapes, seconds, built.nbytes, built.warnings))
-        kept = _Kept(built)
-        kept.users = 1
+        built.users = 1
         with self._lock:
-            self._models[key] = kept
+            self._models[key] = built
             if self._is_closed:
                 self._drop(key)
             while len(self._models) > 1 and self._is_over():
                 self._drop(next(iter(self._models)))
-        return kept
+        return built
 
     def _is_over(self) -> bool:
         total = sum(each.nbytes for each in self._models.values())
@@ -230,7 +218,7 @@ class CompiledModels:
         else:
             _close(kept)
 
-    def _given_back(self, kept: _Kept, seconds: float | None = None) -> None:
+    def _given_back(self, kept: Built, seconds: float | None = None) -> None:
         """Count one user less, after a run of so many seconds; a dropped model closes then."""
         with self._lock:
             if seconds is not None:
@@ -249,7 +237,7 @@ _INHERITED: list[Model] = []
 """Models of before a fork. Their devices must not be released, which may wait for threads forever."""
 
 
-def _close(kept: _Kept) -> None:
+def _close(kept: Built) -> None:
     """Release a model; one of before a fork belongs to the other process."""
     if kept.forked:
         _INHERITED.append(kept.model)
@@ -257,7 +245,7 @@ def _close(kept: _Kept) -> None:
         kept.model.close()
 
 
-def _close_all(models: OrderedDict[Key, _Kept]) -> None:
+def _close_all(models: OrderedDict[Key, Built]) -> None:
     for kept in models.values():
         _close(kept)
 
