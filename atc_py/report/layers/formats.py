@@ -54,20 +54,16 @@ def layers_csv(done: LayerComparison) -> str:
                 *_over_samples(done, at),
             ]
         )
-    for alone, column in (
-        *((each, "NPUDump") for each in done.device_alone),
-        *((each, "GroundTruth") for each in done.original_alone),
-    ):
-        cells = dict.fromkeys(COLUMNS, "") | {"NPUDump": "*", "GroundTruth": "*"}
-        cells |= dict.fromkeys(COLUMNS[8:15], "NaN")
-        cells |= {"OpType": alone.op, column: csv_cell(alone.name)}
-        writer.writerow([*(cells | {"CompareFailReason": alone.reason}).values()])
+    blank = dict.fromkeys(COLUMNS, "") | {"NPUDump": "*", "GroundTruth": "*"}
+    blank |= dict.fromkeys(COLUMNS[8:15], "NaN")
+    for nodes, column in ((done.device_alone, "NPUDump"), (done.original_alone, "GroundTruth")):
+        for node in nodes:
+            cells = {"OpType": node.op, column: csv_cell(node.name)}
+            writer.writerow((blank | cells | {"CompareFailReason": node.reason}).values())
     for name, reason in done.uncompared.items():
         if name not in done.outputs:
-            cells = dict.fromkeys(COLUMNS, "") | {"NPUDump": "*", "GroundTruth": "*"}
-            cells |= dict.fromkeys(COLUMNS[8:15], "NaN") | {"Output": csv_cell(name)}
-            cells |= {"CompareFailReason": reason, "Target": output_verdict(done, name)}
-            writer.writerow([*cells.values()])
+            cells = {"Output": csv_cell(name), "CompareFailReason": reason}
+            writer.writerow((blank | cells | {"Target": output_verdict(done, name)}).values())
     return text.getvalue()
 
 

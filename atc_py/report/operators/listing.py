@@ -150,7 +150,7 @@ def operator_list_lines(specs: Sequence[OpSpec], compiles: Compiles) -> list[str
             spec.op,
             spec.group,
             spec.opset_text,
-            _compiles(spec, compiles),
+            compiles_words(spec, compiles=compiles(spec.op, "")),
             _first_input(spec),
             Words(spec.summary.en, spec.summary.zh),
         )
@@ -165,8 +165,8 @@ def operator_list_lines(specs: Sequence[OpSpec], compiles: Compiles) -> list[str
     return [*lines, "", spoken(end)]
 
 
-def _compiles(spec: OpSpec, compiles: Compiles) -> Text:
-    if compiles(spec.op, ""):
+def compiles_words(spec: OpSpec, *, compiles: bool) -> Text:
+    if compiles:
         return Text("yes")
     return Text("not yet" if spec.unpublished is None else "not published")
 
