@@ -99,16 +99,9 @@ def require_memory(wanted: int, what: str, place: Place | None = None) -> None:
     """Refuse to hold `wanted` bytes for `what` where the limit is lower."""
     limit = memory_limit()
     if wanted > limit:
-        raise MEMORY_LIMIT.error(
-            Text(
-                "{what} would take {size}; the limit is {limit}",
-                what=what,
-                size=format_size(wanted),
-                limit=format_size(limit),
-            ),
-            place=place,
-            help=RAISE_IT,
-        )
+        text = Text("{what} would take {size}; the limit is {limit}")
+        text = text.with_values(what=what, size=format_size(wanted), limit=format_size(limit))
+        raise MEMORY_LIMIT.error(text, place=place, help=RAISE_IT)
 
 
 def require_own_memory(others: int = 0) -> None:
