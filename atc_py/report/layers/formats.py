@@ -162,23 +162,15 @@ def gears_text(compared: Sequence[ComparedGear]) -> str:
 
 
 def gear_title(gear: ComparedGear) -> str:
-    return spoken(
-        Text(
-            "Gear {gear}: {gear_shapes}",
-            gear=format_gear(gear.values),
-            gear_shapes=gear_shapes_text(gear.shapes),
-        )
-    )
+    numbers, shapes = format_gear(gear.values), gear_shapes_text(gear.shapes)
+    return spoken(Text("Gear {gear}: {gear_shapes}", gear=numbers, gear_shapes=shapes))
 
 
 def _text(gear: ComparedGear) -> str:
     if gear.done is not None:
         return layers_text(gear.done)
-    reasons = [
-        spoken(Text("not compared: {message}", message=finding.message))
-        for finding in gear.not_compared
-    ]
-    return "".join(f"{visible(line)}\n" for line in reasons)
+    reasons = (Text("not compared: {message}", message=row.message) for row in gear.not_compared)
+    return "".join(f"{visible(spoken(reason))}\n" for reason in reasons)
 
 
 def gears_document(

@@ -85,15 +85,10 @@ def not_listed(name: str, known: Library, list_name: str, history: OnnxHistory) 
     ]
     if others:
         parts.append(Text("it is on {named} (--list)", named=", ".join(others)))
-    return UNKNOWN_NAME.error(
-        Text(
-            "{operator} is in ONNX, since opset {since}, and not on the operator list {list_name}",
-            operator=operator,
-            since=since,
-            list_name=list_name,
-        ),
-        help=SEMICOLON.join(parts),
-    )
+    text = Text(
+        "{operator} is in ONNX, since opset {since}, and not on the operator list {list_name}"
+    ).with_values(operator=operator, since=since, list_name=list_name)
+    return UNKNOWN_NAME.error(text, help=SEMICOLON.join(parts))
 
 
 Compiles: TypeAlias = Callable[[str, str], bool]
