@@ -32,15 +32,12 @@ def conversion_lines(done: Conversion) -> list[str]:
         mode=facts.precision_mode,
         gears=Text(", {n} gears", n=len(done.gears)) if done.gears else "",
     )
-    size = Text(
-        "size      {size}; {weights} of weights",
-        size=format_bytes(done.file_bytes),
-        weights=format_bytes(done.weights_out),
-    )
+    size, weights = format_bytes(done.file_bytes), format_bytes(done.weights_out)
+    sizes = Text("size      {size}; {weights} of weights", size=size, weights=weights)
     launches = Text("launches  {n} per run", n=facts.launches) + _largest(done)
     estimate = Text("estimate  {time}", time=_estimate(done))
     warnings = Text("warnings  {warnings}", warnings=_warnings(done))
-    return [head, *("  " + line for line in (size, launches, estimate, warnings))]
+    return [head, *("  " + line for line in (sizes, launches, estimate, warnings))]
 
 
 def _estimate(done: Conversion) -> str:
@@ -55,10 +52,10 @@ def _estimate(done: Conversion) -> str:
         high=format_time(span.high),
     )
     soc = find_soc(done.facts.soc)
-    evidence = (
-        "" if soc.family is SocFamily.SIM else Text("; {evidence}", evidence=evidence_text(soc))
-    )
-    return text + _largest(done) + evidence
+    text += _largest(done)
+    if soc.family is not SocFamily.SIM:
+        text += Text("; {evidence}", evidence=evidence_text(soc))
+    return text
 
 
 def _largest(done: Conversion) -> Text:

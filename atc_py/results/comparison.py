@@ -236,12 +236,9 @@ def _numbers(name: str, array: Array) -> npt.NDArray[np.float64]:
     try:
         DType.from_numpy(array.dtype)
     except UnknownDTypeError:
+        text = Text("data for {name} must be real numbers, found {dtype}")
         raise BAD_RUN_INPUT.error(
-            Text(
-                "data for {name} must be real numbers, found {dtype}",
-                name=name,
-                dtype=array.dtype.name,
-            ),
+            text.with_values(name=name, dtype=array.dtype.name),
             place=Place(field=Text("output {at}", at=name)),
         ) from None
     return array.astype(np.float64)

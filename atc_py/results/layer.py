@@ -246,14 +246,10 @@ class Layer(Result, frozen=True):
         figures = self.figures
         lines: list[str] = []
         if figures.overflow.share:
-            lines.append(
-                Text(
-                    "overflow: {share} of the values, up to {overflow}, beyond {limit}",
-                    share=f"{figures.overflow.share:.3%}",
-                    overflow=f"{figures.overflow.value:.6g}",
-                    limit=f"{figures.limit:.6g}",
-                )
-            )
+            share, limit = f"{figures.overflow.share:.3%}", f"{figures.limit:.6g}"
+            most = f"{figures.overflow.value:.6g}"
+            text = Text("overflow: {share} of the values, up to {overflow}, beyond {limit}")
+            lines.append(text.with_values(share=share, overflow=most, limit=limit))
         if figures.lost_share and not figures.overflow.share:
             share = f"{figures.lost_share:.3%}"
             lines.append(Text("{lost_share} of the values are NaN or infinite", lost_share=share))
@@ -262,25 +258,16 @@ class Layer(Result, frozen=True):
                 lines.append(Text("{share} of the values differ", share=f"{figures.differing:.3%}"))
             return tuple(lines)
         if math.isnan(figures.distance) and figures.differing and not figures.lost_share:
-            lines.append(
-                Text(
-                    "{share} of the values differ from the original's NaN and infinities",
-                    share=f"{figures.differing:.3%}",
-                )
-            )
+            text = Text("{share} of the values differ from the original's NaN and infinities")
+            lines.append(text.with_values(share=f"{figures.differing:.3%}"))
         if self.judged.distance > FAILING_DISTANCE and not self.cancels:
-            lines.append(
-                Text("relative distance {distance}", distance=f"{self.judged.distance:.3g}")
-            )
+            distance = f"{self.judged.distance:.3g}"
+            lines.append(Text("relative distance {distance}", distance=distance))
             lines += self._moved_values()
             if figures.underflow.share:
-                lines.append(
-                    Text(
-                        "underflow: {share} of the values, up to {underflow}, became 0",
-                        share=f"{figures.underflow.share:.3%}",
-                        underflow=f"{figures.underflow.value:.3g}",
-                    )
-                )
+                share, most = f"{figures.underflow.share:.3%}", f"{figures.underflow.value:.3g}"
+                text = Text("underflow: {share} of the values, up to {underflow}, became 0")
+                lines.append(text.with_values(share=share, underflow=most))
         return tuple(lines)
 
     def _moved_values(self) -> tuple[str, ...]:

@@ -115,14 +115,10 @@ def _settings(node: OmNode) -> AippSettings:
     for field in fields(settings):
         value, default = getattr(settings, field.name), field.default
         if not _is_like(value, default):
+            text = Text("attribute {name} of {node} must be like {default}, found {value}")
+            shown = {"node": repr(node.name), "default": repr(default), "value": repr(value)}
             raise OM_CONTENT.error(
-                Text(
-                    "attribute {name} of {node} must be like {default}, found {value}",
-                    name=field.name,
-                    node=repr(node.name),
-                    default=repr(default),
-                    value=repr(value),
-                ),
+                text.with_values(name=field.name, **shown),
                 place=Place(node_name=node.name, op_type=node.op, field=field.name),
             )
     return settings

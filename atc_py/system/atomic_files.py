@@ -241,12 +241,9 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
+        text = Text("cannot make the folder {folder}: {strerror}")
         raise CANNOT_WRITE.error(
-            Text(
-                "cannot make the folder {folder}: {strerror}",
-                folder=folder,
-                strerror=os_reason(error),
-            ),
+            text.with_values(folder=folder, strerror=os_reason(error)),
             place=Place(file=str(folder)),
             help=_FOLDER_HELP.get(error.errno or 0, _FOLDER_HELP_ELSE),
         ) from error

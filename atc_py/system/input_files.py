@@ -213,10 +213,8 @@ def read_refusal(path: Path, error: OSError) -> AtcError:
     """Make the error for a file that cannot be read: FILE_NOT_FOUND or FILE_UNREADABLE."""
     code, help_ = FILE_UNREADABLE, Text("check what the path leads to and its permissions")
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        code, help_ = (
-            FILE_NOT_FOUND,
-            Text("check the path; a relative one starts at the current folder"),
-        )
+        code = FILE_NOT_FOUND
+        help_ = Text("check the path; a relative one starts at the current folder")
         near = _nearest_file(path)
         help_ = Text("did you mean {near}? {listing}", near=near, listing=help_) if near else help_
     if isinstance(error, IsADirectoryError):
@@ -239,14 +237,8 @@ def read_bytes(path: Path, most: int, *, own: bool = False) -> bytes:
     with opened(path, own=own) as file:
         data = file.read(most + 1)
     if len(data) > most:
-        raise FILE_TOO_LARGE.error(
-            Text(
-                "{path} has more than {most} bytes, the limit for such a file",
-                path=path,
-                most=most,
-            ),
-            place=Place(str(path)),
-        )
+        text = Text("{path} has more than {most} bytes, the limit for such a file")
+        raise FILE_TOO_LARGE.error(text.with_values(path=path, most=most), place=Place(str(path)))
     return data
 
 
@@ -262,12 +254,9 @@ def read_text(path: Path, most: int) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         # The decoder counts from the end of a byte order mark if there is one.
+        text = Text("{path} is not UTF-8 text: byte 0x{object}")
         raise FILE_NOT_TEXT.error(
-            Text(
-                "{path} is not UTF-8 text: byte 0x{object}",
-                path=path,
-                object=f"{error.object[error.start]:02x}",
-            ),
+            text.with_values(path=path, object=f"{error.object[error.start]:02x}"),
             place=Place(str(path), line=error.object.count(b"\n", 0, error.start) + 1),
         ) from None
 

@@ -99,16 +99,9 @@ def require_memory(wanted: int, what: str, place: Place | None = None) -> None:
     """Refuse to hold `wanted` bytes for `what` where the limit is lower."""
     limit = memory_limit()
     if wanted > limit:
-        raise MEMORY_LIMIT.error(
-            Text(
-                "{what} would take {size}; the limit is {limit}",
-                what=what,
-                size=format_size(wanted),
-                limit=format_size(limit),
-            ),
-            place=place,
-            help=RAISE_IT,
-        )
+        text = Text("{what} would take {size}; the limit is {limit}")
+        text = text.with_values(what=what, size=format_size(wanted), limit=format_size(limit))
+        raise MEMORY_LIMIT.error(text, place=place, help=RAISE_IT)
 
 
 def require_own_memory(others: int = 0) -> None:
@@ -151,13 +144,10 @@ def format_size(nbytes: int) -> str:
     units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
     while size >= _STEP and unit < len(units) - 1:
         size, unit = size / _STEP, unit + 1
-    return (
-        Text(
-            "{size} {units} ({nbytes} bytes)", size=f"{size:.1f}", units=units[unit], nbytes=nbytes
-        )
-        if unit
-        else f"{nbytes} bytes"
-    )
+    if not unit:
+        return f"{nbytes} bytes"
+    text = Text("{size} {units} ({nbytes} bytes)")
+    return text.with_values(size=f"{size:.1f}", units=units[unit], nbytes=nbytes)
 
 
 @lru_cache(maxsize=1)
@@ -248,9 +238,9 @@ def _exhaustion(error: BaseException) -> Text | None:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    found: list[BaseException] = []
-    each: BaseException | None = error
-    while each is not None and each not in found:
-        found.append(each)
-        each = each.__cause__ or each.__context__
-    return found
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in causes:
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    return causes

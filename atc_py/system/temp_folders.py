@@ -41,9 +41,8 @@ def work_folder(base: Path | None = None) -> Iterator[Path]:
     except OSError as error:
         if base is not None:
             raise _cannot_write(base, error) from error
-        message = Text(
-            "there is no space for temporary files: {strerror}", strerror=os_reason(error)
-        )
+        text = Text("there is no space for temporary files: {strerror}")
+        message = text.with_values(strerror=os_reason(error))
         raise CANNOT_WRITE.error(message, help=_ELSEWHERE) from error
     try:
         yield folder
@@ -59,11 +58,8 @@ def work_folder(base: Path | None = None) -> Iterator[Path]:
             raise
         if base is not None:
             raise _cannot_write(base, error) from error
-        message = Text(
-            "there is no more space for temporary files in {parent}: {strerror}",
-            parent=folder.parent,
-            strerror=os_reason(error),
-        )
+        text = Text("there is no more space for temporary files in {parent}: {strerror}")
+        message = text.with_values(parent=folder.parent, strerror=os_reason(error))
         raise CANNOT_WRITE.error(message, help=_ELSEWHERE) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -64,26 +64,16 @@ def wire_fields(buffer: Buffer, start: int, end: int) -> Iterator[WireField]:
         elif wire in _FIXED_SIZES:
             stop = body + _FIXED_SIZES[wire]
         else:
-            raise WireError(
-                Text(
-                    "wire type {wire} at byte {pos}, where 0, 1, 2 or 5 is allowed",
-                    wire=wire,
-                    pos=pos,
-                )
-            )
+            text = Text("wire type {wire} at byte {pos}, where 0, 1, 2 or 5 is allowed")
+            raise WireError(text.with_values(wire=wire, pos=pos))
         if not number:
             raise WireError(Text("field number 0 at byte {pos}", pos=pos))
         if stop > end:
-            raise WireError(
-                Text(
-                    "field {number} at byte {pos} should end at byte {stop}, but what "
-                    "holds it ends at byte {end}",
-                    number=number,
-                    pos=pos,
-                    stop=stop,
-                    end=end,
-                )
+            text = Text(
+                "field {number} at byte {pos} should end at byte {stop}, but what holds it ends at "
+                "byte {end}"
             )
+            raise WireError(text.with_values(number=number, pos=pos, stop=stop, end=end))
         yield new(WireField, (pos, number, wire, body, stop))
         pos = stop
 

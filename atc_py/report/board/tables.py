@@ -197,5 +197,5 @@ def _fates(done: BoardComparison, *, whole: bool) -> Table:
         (_FATES[fate], str(len(names)), first_names(names), reason)
         for (fate, reason), names in groups.items()
     )
-    head = ("on the board", "nodes>", "names", "reason")
-    return Table("Nodes of the network", head, alike, said=(0, 3))
+    columns = ("on the board", "nodes>", "names", "reason")
+    return Table("Nodes of the network", columns, alike, said=(0, 3))

@@ -154,16 +154,7 @@ def _model(
             )
             for row in check.operators
         ),
-        network=tuple(
-            CheckedNode(
-                index=row.index,
-                name=_text(row.name),
-                type=_text(row.type),
-                scope=_text(row.scope),
-                verdict=row.standing.value,
-            )
-            for row in check.rows
-        ),
+        network=_network(check),
         quant_bias=_biases(check, language),
         other_lists=tuple(
             OtherList(
@@ -173,6 +164,19 @@ def _model(
         ),
         notes=_notes(report, check, language),
         fix=_remedy(report, check),
+    )
+
+
+def _network(check: ModelCheck) -> tuple[CheckedNode, ...]:
+    return tuple(
+        CheckedNode(
+            index=row.index,
+            name=_text(row.name),
+            type=_text(row.type),
+            scope=_text(row.scope),
+            verdict=row.standing.value,
+        )
+        for row in check.rows
     )
 
 

@@ -107,10 +107,8 @@ def _on_cann(model: CheckedModel, cann: str) -> Text:
     if any(each.code == REFUSED_BY_PARSER.id and each.cann_code for each in model.findings):
         facts.append(Text("the parser of CANN {cann} refuses the model", cann=cann))
     elif refused:
-        facts.append(
-            _refused(refused, cann, only=only, also=bool(other))
-            + _inferred(model, REFUSED_BY_PARSER.id, refused)
-        )
+        text = _refused(refused, cann, only=only, also=bool(other))
+        facts.append(text + _inferred(model, REFUSED_BY_PARSER.id, refused))
     return Text(" and ", context="verdict").join(facts)
 
 

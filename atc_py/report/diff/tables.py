@@ -22,14 +22,6 @@ _RELATIONS = {
     "first": Text("only in the first"),
     "second": Text("only in the second"),
 }
-_DIFFERS = {
-    "fusion": Text("fusion"),
-    "nodes": Text("nodes"),
-    "operators": Text("operators"),
-    "dtype": Text("dtype"),
-    "format": Text("format"),
-    "only in one": Text("only in one"),
-}
 _MOST_ROWS = 50
 
 
@@ -67,17 +59,17 @@ def _sides(diff: ModelDiff) -> Table:
         ("equal launches", str(diff.equal), str(diff.equal)),
     ]
     for name in dict.fromkeys([*first.memory, *second.memory]):
-        sizes = [format_bytes(side.memory.get(name, 0)) for side in (first, second)]
-        rows.append((name, sizes[0], sizes[1]))
-    spoken_rows = tuple((spoken(name), *cells) for name, *cells in rows)
-    return Table(score_text(diff), ("", first.model, second.model), spoken_rows)
+        ours, theirs = (format_bytes(side.memory.get(name, 0)) for side in (first, second))
+        rows.append((name, ours, theirs))
+    cells = tuple((spoken(name), *sides) for name, *sides in rows)
+    return Table(score_text(diff), ("", first.model, second.model), cells)
 
 
 def _launches(groups: Iterable[LaunchDifference]) -> Table:
     alike: Counter[tuple[str, str, str]] = Counter()
     nodes: dict[tuple[str, str, str], str] = {}
     for group in groups:
-        differs = ", ".join(spoken(_DIFFERS[each]) for each in group.differs)
+        differs = ", ".join(map(spoken, group.differs))
         key = differs, _side(group.first), _side(group.second)
         alike[key] += 1
         launch = next(iter(group.first or group.second))

@@ -123,7 +123,7 @@ def left_rows(done: Fixing, *, merged: bool = False) -> list[tuple[str, str, str
     Nodes with the same finding share a row; if `merged`, those of one operator, code and reason do,
     with the first finding.
     """
-    rows: dict[tuple[str, str, str], tuple[Text, dict[str, None], dict[Text, None]]] = {}
+    rows: dict[tuple[str, ...], tuple[Text, dict[str, None], dict[Text, None]]] = {}
     for each in done.left:
         unfit = Text("no rule is known")
         for rule, why in each.unfit[:1]:

@@ -54,20 +54,16 @@ def layers_csv(done: LayerComparison) -> str:
                 *_over_samples(done, at),
             ]
         )
-    for alone, column in (
-        *((each, "NPUDump") for each in done.device_alone),
-        *((each, "GroundTruth") for each in done.original_alone),
-    ):
-        cells = dict.fromkeys(COLUMNS, "") | {"NPUDump": "*", "GroundTruth": "*"}
-        cells |= dict.fromkeys(COLUMNS[8:15], "NaN")
-        cells |= {"OpType": alone.op, column: csv_cell(alone.name)}
-        writer.writerow([*(cells | {"CompareFailReason": alone.reason}).values()])
+    blank = dict.fromkeys(COLUMNS, "") | {"NPUDump": "*", "GroundTruth": "*"}
+    blank |= dict.fromkeys(COLUMNS[8:15], "NaN")
+    for nodes, column in ((done.device_alone, "NPUDump"), (done.original_alone, "GroundTruth")):
+        for node in nodes:
+            cells = {"OpType": node.op, column: csv_cell(node.name)}
+            writer.writerow((blank | cells | {"CompareFailReason": node.reason}).values())
     for name, reason in done.uncompared.items():
         if name not in done.outputs:
-            cells = dict.fromkeys(COLUMNS, "") | {"NPUDump": "*", "GroundTruth": "*"}
-            cells |= dict.fromkeys(COLUMNS[8:15], "NaN") | {"Output": csv_cell(name)}
-            cells |= {"CompareFailReason": reason, "Target": output_verdict(done, name)}
-            writer.writerow([*cells.values()])
+            cells = {"Output": csv_cell(name), "CompareFailReason": reason}
+            writer.writerow((blank | cells | {"Target": output_verdict(done, name)}).values())
     return text.getvalue()
 
 
@@ -166,23 +162,15 @@ def gears_text(compared: Sequence[ComparedGear]) -> str:
 
 
 def gear_title(gear: ComparedGear) -> str:
-    return spoken(
-        Text(
-            "Gear {gear}: {gear_shapes}",
-            gear=format_gear(gear.values),
-            gear_shapes=gear_shapes_text(gear.shapes),
-        )
-    )
+    numbers, shapes = format_gear(gear.values), gear_shapes_text(gear.shapes)
+    return spoken(Text("Gear {gear}: {gear_shapes}", gear=numbers, gear_shapes=shapes))
 
 
 def _text(gear: ComparedGear) -> str:
     if gear.done is not None:
         return layers_text(gear.done)
-    reasons = [
-        spoken(Text("not compared: {message}", message=finding.message))
-        for finding in gear.not_compared
-    ]
-    return "".join(f"{visible(line)}\n" for line in reasons)
+    reasons = (Text("not compared: {message}", message=row.message) for row in gear.not_compared)
+    return "".join(f"{visible(spoken(reason))}\n" for reason in reasons)
 
 
 def gears_document(

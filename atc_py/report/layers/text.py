@@ -208,26 +208,22 @@ def _own_errors(done: LayerComparison) -> list[str]:
     lines: list[str] = []
     for error in done.own_errors[:_OWN_SHOWN]:
         own, seen = error.original, error.seen
-        lines.append(
-            Text(
-                "the original's own {dtype} error shows at {source} ({source_op}): compared "
-                "with a float64 run of that node it has an SNR of {number} dB, with errors "
-                "up to {number_2}",
-                dtype=error.dtype,
-                source=error.source,
-                source_op=error.source_op,
-                number=number_text(own.snr),
-                number_2=number_text(own.max_absolute),
-            )
+        text = Text(
+            "the original's own {dtype} error shows at {source} ({source_op}): compared with a "
+            "float64 run of that node it has an SNR of {number} dB, with errors up to {number_2}",
+            dtype=error.dtype,
+            source=error.source,
+            source_op=error.source_op,
+            number=number_text(own.snr),
+            number_2=number_text(own.max_absolute),
         )
-        lines.append(
-            "  "
-            + Text(
-                "it was taken out: the device had appeared to have {snr} dB there, and is compared "
-                "with the float64 result from that node on",
-                snr=number_text(seen.snr),
-            )
+        lines.append(text)
+        text = Text(
+            "it was taken out: the device had appeared to have {snr} dB there, and is compared "
+            "with the float64 result from that node on",
+            snr=number_text(seen.snr),
         )
+        lines.append("  " + text)
     left = len(done.own_errors) - _OWN_SHOWN
     if left > 0:
         text = Text(

@@ -85,15 +85,10 @@ def not_listed(name: str, known: Library, list_name: str, history: OnnxHistory) 
     ]
     if others:
         parts.append(Text("it is on {named} (--list)", named=", ".join(others)))
-    return UNKNOWN_NAME.error(
-        Text(
-            "{operator} is in ONNX, since opset {since}, and not on the operator list {list_name}",
-            operator=operator,
-            since=since,
-            list_name=list_name,
-        ),
-        help=SEMICOLON.join(parts),
-    )
+    text = Text(
+        "{operator} is in ONNX, since opset {since}, and not on the operator list {list_name}"
+    ).with_values(operator=operator, since=since, list_name=list_name)
+    return UNKNOWN_NAME.error(text, help=SEMICOLON.join(parts))
 
 
 Compiles: TypeAlias = Callable[[str, str], bool]
@@ -150,7 +145,7 @@ def operator_list_lines(specs: Sequence[OpSpec], compiles: Compiles) -> list[str
             spec.op,
             spec.group,
             spec.opset_text,
-            _compiles(spec, compiles),
+            compiles_words(spec, compiles=compiles(spec.op, "")),
             _first_input(spec),
             Words(spec.summary.en, spec.summary.zh),
         )
@@ -165,8 +160,8 @@ def operator_list_lines(specs: Sequence[OpSpec], compiles: Compiles) -> list[str
     return [*lines, "", spoken(end)]
 
 
-def _compiles(spec: OpSpec, compiles: Compiles) -> Text:
-    if compiles(spec.op, ""):
+def compiles_words(spec: OpSpec, *, compiles: bool) -> Text:
+    if compiles:
         return Text("yes")
     return Text("not yet" if spec.unpublished is None else "not published")
 

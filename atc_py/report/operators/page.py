@@ -24,20 +24,25 @@ CERTAINTIES: Mapping[Certainty, Text] = {
 
 
 def deviation_words(spec: OpSpec, row: Deviation) -> Text:
-    rule = row.unless
-    same = sentence(spec, rule)
     facts = [
-        same if rule.when is None else with_condition(same, when_words(rule.when)),
+        same_when(spec, row),
         (Text("else refused: ") if row.refused else Text("else "))
         + Words(row.effect.en, row.effect.zh),
-        _generations(row),
+        generation_words(row),
     ]
     if row.undefined:
         facts.append(Text("its result is not defined"))
     return SEMICOLON.join(facts) + verbatim(f" [{spec.place_of(row.line)}]")
 
 
-def _generations(row: Deviation) -> Text:
+def same_when(spec: OpSpec, row: Deviation) -> Text:
+    """The rule under which CANN means what ONNX means."""
+    rule = row.unless
+    text = sentence(spec, rule)
+    return text if rule.when is None else with_condition(text, when_words(rule.when))
+
+
+def generation_words(row: Deviation) -> Text:
     """The releases that have a deviation: `CANN 5, 6 (proven), 7 (inferred)`."""
     texts = []
     for certainty, words in CERTAINTIES.items():

@@ -115,7 +115,7 @@ def _refused(done: ModelSummary, check: dict[str, Any] | None) -> Iterator[dict[
         yield from _errors(check["findings"])
     for found in done.refusals:
         text = Text(found.message) + COLON + Text(found.help or found.code.remedy)
-        yield _action(text, node=_in_file(found.place and found.place.node))
+        yield _action(text, node=_in_file(None if found.place is None else found.place.node))
 
 
 def _errors(findings: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from atc_py.report.check.document import CheckDocument, CheckedModel, Found
+from atc_py.report.check.document import CheckDocument, Found
 from atc_py.report.check.words import (
     CERTAINTIES,
     LEVELS,
@@ -32,14 +32,10 @@ class BothChecks:
         self.documents = (english, chinese)
         self.known = known or english
 
-    def models(self, at: int) -> tuple[CheckedModel, CheckedModel]:
-        english, chinese = self.documents
-        return english.models[at], chinese.models[at]
-
 
 def check_json(checks: BothChecks, at: int) -> dict[str, object]:
     english, chinese = checks.documents
-    first, second = checks.models(at)
+    first, second = english.models[at], chinese.models[at]
     return {
         "verdict": first.verdict,
         "headline": in_both(verdict_text(first, english.cann)),

@@ -276,14 +276,10 @@ def _curve_marks(plan: DtypePlan) -> tuple[list[dict[str, Any]], dict[str, str]]
     marks = []
     for point in sorted(points, key=lambda point: point.seconds):
         kind = "chosen" if point == plan.chosen else "supported" if point.reached else "error"
-        marks.append(
-            {
-                "x": f"{WIDTH * (point.seconds - left) / ((right - left) or 1.0):.1f}",
-                "y": f"{HEIGHT * (high - point.snr) / ((high - low) or 1.0):.1f}",
-                "kind": kind,
-                "title": _title(plan, point),
-            }
-        )
+        x = WIDTH * (point.seconds - left) / ((right - left) or 1.0)
+        y = HEIGHT * (high - point.snr) / ((high - low) or 1.0)
+        title = _title(plan, point)
+        marks.append({"x": f"{x:.1f}", "y": f"{y:.1f}", "kind": kind, "title": title})
     axes = {
         "left": format_time(left),
         "right": format_time(right),

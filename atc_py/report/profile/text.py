@@ -59,17 +59,8 @@ def profile_tables(done: Profile, *, every: bool = False) -> list[Table]:
         title = Text("{model} on {soc}", model=cost.model, soc=cost.soc.name)
         rows = (*newer_rows(done.newer), *_summary_rows(cost))
         tables.append(Table(title, ("", ""), rows))
-        if not cost.kernels:
-            continue
-        tables += [
-            Table(
-                "Operators",
-                ("operator", "kernels>", "time>", "share>", "bound by", "use of peak>", "bytes>"),
-                tuple(_operator_rows(cost)),
-                said=(4,),
-            ),
-            _kernel_table(cost, every=every),
-        ]
+        if cost.kernels:
+            tables += [_operator_table(cost), _kernel_table(cost, every=every)]
     if done.measured is not None:
         from atc_py.report.board.times import time_tables
 
@@ -192,7 +183,7 @@ def _bottleneck_shares(kernels: Sequence[KernelCost], whole: float) -> str:
     return COMMA.join(shares) or Text("nothing")
 
 
-def _operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
+def _operator_table(cost: NetworkCost) -> Table:
     whole = cost.in_kernels
     rows: list[tuple[str, ...]] = []
     for op, kernels in cost.by_operator().items():
@@ -203,7 +194,8 @@ def _operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
             op, str(len(kernels)), format_time(seconds), f"{seconds / whole:.1%}",
             _bottleneck_shares(kernels, seconds), f"{limit / seconds:.0%}", format_bytes(moved),
         ))  # fmt: skip
-    return rows
+    head = ("operator", "kernels>", "time>", "share>", "bound by", "use of peak>", "bytes>")
+    return Table("Operators", head, tuple(rows), said=(4,))
 
 
 def _kernel_table(cost: NetworkCost, *, every: bool) -> Table:

@@ -88,15 +88,8 @@ def _histogram(layer: QuantizedLayerFacts, cost: LayerCost | None) -> dict[str, 
         tall = HEIGHT * math.sqrt(share) / tallest  # roots, so that tails can be seen
         x = place(values.low + at * width)
         title = f"{values.low + at * width:.4g}: {share:.3%}"
-        bars.append(
-            (
-                f"{x:.1f}",
-                f"{HEIGHT - tall:.1f}",
-                f"{WIDTH * width / span:.2f}",
-                f"{tall:.1f}",
-                title,
-            )
-        )
+        y, wide = HEIGHT - tall, WIDTH * width / span
+        bars.append((f"{x:.1f}", f"{y:.1f}", f"{wide:.2f}", f"{tall:.1f}", title))
     return {
         "name": layer.name,
         "tensor": layer.tensor,
@@ -121,14 +114,11 @@ def _curve(fall_back: FallBack) -> list[dict[str, str]]:
         if not math.isfinite(ratio):
             continue
         time = "" if point.microseconds is None else f", {point.microseconds:.1f} µs"
-        marks.append(
-            {
-                "x": f"{_CURVE_WIDTH * point.int8 / most:.1f}",
-                "y": f"{_CURVE_HEIGHT * (top - ratio) / span:.1f}",
-                "kind": "supported" if point.reached else "error",
-                "title": f"{spoken('layers on int8')} {point.int8}: {ratio:.1f} dB{time}",
-            }
-        )
+        x = f"{_CURVE_WIDTH * point.int8 / most:.1f}"
+        y = f"{_CURVE_HEIGHT * (top - ratio) / span:.1f}"
+        kind = "supported" if point.reached else "error"
+        title = f"{spoken('layers on int8')} {point.int8}: {ratio:.1f} dB{time}"
+        marks.append({"x": x, "y": y, "kind": kind, "title": title})
     return marks
 
 

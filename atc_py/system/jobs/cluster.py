@@ -92,9 +92,7 @@ class _Cluster(TaskExecutor):
             try:
                 self._threads = sum(self._client.nthreads().values()) or 1
             except OSError as error:
-                raise _failed(
-                    self._address, Text("was lost: {reason}", reason=_reason(error))
-                ) from error
+                raise self._lost(error) from error
             self._asked = time.monotonic()
         return self._threads
 
@@ -154,9 +152,10 @@ class _Cluster(TaskExecutor):
             text = Text("the workers that it was assigned to have ended")
             return TaskAnswer(failure=TaskFailure(TaskFailureKind.CRASHED, text))
         except (Exception, CancelledError) as error:
-            raise _failed(
-                self._address, Text("was lost: {reason}", reason=_reason(error))
-            ) from error
+            raise self._lost(error) from error
+
+    def _lost(self, error: BaseException) -> AtcError:
+        return _failed(self._address, Text("was lost: {reason}", reason=_reason(error)))
 
 
 def _sending(digest: str, contents: dict[str, bytes]) -> Any:
@@ -231,19 +230,12 @@ def _check_versions(client: Client) -> None:
 
 
 def _other_version(unfit: Mapping[str, str], own: str) -> AtcError:
-    return AtcError(
-        *(
-            WORKER_VERSION.diagnostic(
-                Text(
-                    "worker {name} has atc-py {version}, this machine has atc-py {own}",
-                    name=name,
-                    version=version,
-                    own=own,
-                )
-            )
-            for name, version in sorted(unfit.items())
-        )
+    text = Text("worker {name} has atc-py {version}, this machine has atc-py {own}")
+    texts = (
+        text.with_values(name=name, version=version, own=own)
+        for name, version in sorted(unfit.items())
     )
+    return AtcError(*map(WORKER_VERSION.diagnostic, texts))
 
 
 def _failed(address: str, what: str) -> AtcError:

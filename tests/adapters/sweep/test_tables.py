@@ -1,5 +1,6 @@
 """The tables of a sweep: the HTML page, and Parquet."""
 
+import csv
 import io
 import json
 import re
@@ -11,8 +12,16 @@ import pytest
 from atc_py.diag import AtcError
 from atc_py.report.sweep.html_page import sweep_html
 from atc_py.report.sweep.reasons import reason_counts, reasons_table, rows_table
-from atc_py.report.sweep.rows import COLUMNS, require_pyarrow, row_cells, sweep_lines, sweep_parquet
+from atc_py.report.sweep.rows import (
+    COLUMNS,
+    require_pyarrow,
+    row_cells,
+    sweep_csv,
+    sweep_lines,
+    sweep_parquet,
+)
 from atc_py.results.sweep import Combination, SweepOutput, SweepRow, SweepVerdict
+from atc_py.system.structs import replace
 
 HOSTILE = "</script><script>alert(1)</script>\u202e\u2028"
 
@@ -81,6 +90,14 @@ def test_lines_are_the_same_each_time() -> None:
     first, second = (json.loads(line) for line in sweep_lines(ROWS).splitlines())
     assert first["outputs"][1]["cosine"] is None
     assert second["reasons"] == {"ATC3001": 2}
+
+
+@pytest.mark.parametrize("start", ["=", " =", "@", "  +"])
+def test_no_cell_is_a_formula_also_after_blanks(start: str) -> None:
+    (row,) = csv.DictReader(
+        io.StringIO(sweep_csv([replace(ROWS[0], path=f"{start}cmd()")]).decode())
+    )
+    assert row["path"].startswith("'")
 
 
 def test_parquet_has_the_columns_with_their_kinds() -> None:
