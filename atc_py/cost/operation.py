@@ -91,7 +91,7 @@ class Transfer(msgspec.Struct, frozen=True):
     source: Source
 
 
-class LaunchGroup(msgspec.Struct, frozen=True):
+class LaunchGroup(msgspec.Struct, frozen=True, dict=True):
     """A kernel: operators that are launched together, the first of them the head.
 
     What the operators hand on among themselves stays in the buffers of the cores.

@@ -296,8 +296,12 @@ _PRODUCTS: dict[str, Callable[[Operation], MatrixProduct | None]] = {
 
 def head_product(launch: LaunchGroup, soc: Soc) -> MatrixProduct | None:
     """The product that a kernel is built around, or None where the cube has none."""
-    products = (work_on(operation, soc).product for operation in launch.operations)
-    return next((product for product in products if product is not None), None)
+    key, known = "head" if soc.cube_float32 else "head of float16", vars(launch)
+    if key not in known:  # a kernel is asked half a dozen times
+        products = (work_on(operation, soc).product for operation in launch.operations)
+        known[key] = next((product for product in products if product is not None), None)
+    found: MatrixProduct | None = known[key]
+    return found
 
 
 class Memory(msgspec.Struct, frozen=True):

@@ -111,7 +111,8 @@ class Launch(msgspec.Struct, frozen=True):
 
 def counted(type_: TensorType) -> Shape:
     """The dims to plan with; an open one counts as 1 until the run knows it."""
-    return tuple(1 if dim is None else dim for dim in type_.dims)
+    dims = type_.dims
+    return tuple(1 if dim is None else dim for dim in dims) if None in dims else dims  # type: ignore[return-value]
 
 
 class Buffer(msgspec.Struct, frozen=True):

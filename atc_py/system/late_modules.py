@@ -6,6 +6,7 @@ whole (`import tempfile`); names that are imported one by one are listed with wh
 
 from __future__ import annotations
 
+import os
 import sys
 import typing
 from collections.abc import Sequence
@@ -21,8 +22,22 @@ else:
 
 _TYPES = ("get_type_hints", "NotRequired", "Required", "Self", "Unpack")
 
+
+def _close_matches(word: str, *rest: Any) -> list[str]:
+    """As in difflib; click asks for each short option that is given, and shows nothing for one."""
+    if len(word) == len("-o") and word.startswith("-"):
+        return []
+    difflib = sys.modules["difflib"]
+    difflib.SequenceMatcher  # noqa: B018  (which fills the module)
+    found: list[str] = difflib.get_close_matches(word, *rest)
+    return found
+
+
 _LATE: dict[str, dict[str, Any]] = {
+    "difflib": {"get_close_matches": _close_matches},
+    "google.protobuf.descriptor_database": {},
     "google.protobuf.internal.python_message": {},  # messages where there are none in C
+    "google.protobuf.text_encoding": {},
     "ipaddress": {},
     "msgspec.inspect": {},
     "ntpath": {},
@@ -34,7 +49,10 @@ _LATE: dict[str, dict[str, Any]] = {
     "tempfile": {},
     "textwrap": {},
     "tokenize": {},
+    "traceback": {},
 }
+if hasattr(os, "uname"):
+    _LATE["platform"] = {"system": lambda: os.uname().sysname}  # uuid asks
 if all(hasattr(typing, name) for name in _TYPES):  # Python 3.11
     _LATE["typing_extensions"] = {name: getattr(typing, name) for name in _TYPES}
 

@@ -49,8 +49,10 @@ class Text(str):
         """Fill the template; without values it is the text, braces and all; a `Text` stays."""
         if isinstance(template, cls) and not values:
             return template
-        texts = {name: v if isinstance(v, str) else _said_by(v) for name, v in values.items()}
-        text = super().__new__(cls, _filled(template, texts))
+        texts: dict[str, str] = {}
+        if values:
+            texts = {name: v if isinstance(v, str) else _said_by(v) for name, v in values.items()}
+        text = str.__new__(cls, _filled(template, texts) if texts else template)
         text.template, text.context, text.values = template, context, texts
         return text
 
@@ -138,8 +140,10 @@ class Words(Text):
 
 def plural(n: int, one: str, many: str, /, **values: object) -> Text:
     """Make a text of one of two templates, with `{n}` for the number."""
-    template = Text(one if n == 1 else many)
-    return template.with_values(n=n, **values)
+    template = one if n == 1 else many
+    if isinstance(template, Text):
+        return template.with_values(n=n, **values)
+    return made_text(template, "", {"n": n, **values})
 
 
 def one_of(names: Iterable[str]) -> Text:

@@ -48,6 +48,15 @@ threads = [threading.Thread(target=lambda: found.append(textwrap.dedent(" a"))) 
 [thread.join() for thread in threads]
 assert found == ["a"] * 8
 """,
+    "nearest names": """
+from difflib import get_close_matches
+assert get_close_matches("-o", ["-p", "--o"]) == [] and is_late("difflib")
+assert get_close_matches("--outptu", ["--output"]) == ["--output"] and not is_late("difflib")
+""",
+    "system": """
+import os, platform
+assert platform.system() == platform.uname().system
+""",
     "stand-in stays": """
 from typing_extensions import Self
 import typing_extensions

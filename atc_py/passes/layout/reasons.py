@@ -9,6 +9,8 @@ from atc_py.text import SEMICOLON, Text, plural
 _NAMED = 3
 """Readers that a reason names."""
 
+_BETWEEN = Text(", ", context="readers")
+
 
 def layout_record(graph: Graph) -> dict[str, object]:
     """The count of values by storage, and every TransData with its reason."""
@@ -64,7 +66,7 @@ def _takers(value: Value, outputs: Mapping[Value, str], form: str) -> Text:
         len(names),
         "{names} takes {format}",
         "{names} take {format}",
-        names=Text(", ", context="readers").join(shown),
+        names=_BETWEEN.join(shown),
         format=form,
     )
 

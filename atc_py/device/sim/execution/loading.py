@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _COMPARED = 1024
 """Bytes of numbers up to which nodes are compared by them."""
 
+_INPUT, _OUTPUT = Text("input"), Text("output")
+
 _TRIALS = (2, 3)
 """Numbers that stand for dims that only the run knows."""
 
@@ -235,8 +237,8 @@ class _Loader:
         key = node.op, node.engine, repr(node.attributes), *types, *read
         known = self._judged.get(key) if len(read) == len(numbers) else None
         if known is None:
-            _check_operands(Text("input"), row.inputs, node.inputs)
-            _check_operands(Text("output"), row.outputs, node.outputs)
+            _check_operands(_INPUT, row.inputs, node.inputs)
+            _check_operands(_OUTPUT, row.outputs, node.outputs)
             attributes = read_attributes(row, node.attributes)
             facts = NodeView(node.op, node.name, node.engine, inputs, outputs, attributes, numbers)
             known = _Judged(facts, row, kernel, is_late=not _has_static_types(facts, kernel))
