@@ -19,9 +19,10 @@ from atc_py.text import Text
 class PassRow(msgspec.Struct, frozen=True):
     """The facts of a pass. Its module is imported by a compilation that has work for it."""
 
-    # package, file if several passes share one, and name, which the class has as well
+    # package and name of the pass; its module and its class have the same name
     place: str
     summary: str
+    module: str = ""  # of passes that share one
     # operators without any of which the pass has nothing to do; None if it always may
     anchors: Collection[str] | None = None
     cann_only: bool = False  # it runs for SoCs of CANN, not for the generic device
@@ -44,8 +45,8 @@ class PassRow(msgspec.Struct, frozen=True):
 
     def load(self) -> type[Any]:
         """The class of the pass, a `passes.base.Pass`."""
-        package, file, *_ = self.place.split("/")
-        module = import_module(f".{package}.{file.replace('-', '_')}", __package__)
+        package, _, name = self.place.partition("/")
+        module = import_module(f".{package}.{self.module or name.replace('-', '_')}", __package__)
         loaded: type[Any] = getattr(module, self.class_name)
         return loaded
 
@@ -106,23 +107,23 @@ PIPELINE: tuple[PassRow, ...] = (
         optional=False,
     ),
     PassRow(
-        "quant/quantizations/set-round-mode",
+        "quant/set-round-mode",
         "Lets AscendQuant round ties to even where the SoC's kernel ignores round_mode.",
         anchors=("AscendQuant",),
         optional=False,
     ),
     PassRow(
-        "quant/quantizations/cancel-quant-pairs",
+        "quant/cancel-quant-pairs",
         "Removes AscendQuant after AscendAntiQuant where the two cancel.",
         anchors=("AscendAntiQuant",),
     ),
     PassRow(
-        "quant/quantizations/merge-quants",
+        "quant/merge-quants",
         "Merges AscendQuant nodes that quantize one value alike.",
         anchors=("AscendQuant",),
     ),
     PassRow(
-        "quant/fold-into-dequant/fold-relu-into-dequant",
+        "quant/fold-relu-into-dequant",
         "Turns Relu after AscendDequant into its relu_flag.",
         anchors=("AscendDequant",),
     ),
@@ -133,7 +134,7 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("V200RequantFusionPass",),
     ),
     PassRow(
-        "quant/fold-into-dequant/fold-quant-scale",
+        "quant/fold-quant-scale",
         "Moves the scale of AscendQuant into AscendDequant where the SoC cannot requantize.",
         anchors=("AscendQuant",),
         atc_names=("V100RequantFusionPass",),
@@ -147,14 +148,16 @@ PIPELINE: tuple[PassRow, ...] = (
         optional=False,
     ),
     PassRow(
-        "fusion/fuse-norms/fuse-layer-norm",
+        "fusion/fuse-layer-norm",
         "Turns a decomposed layer normalization into LayerNorm.",
+        module="fuse_norms",
         anchors=("Sqrt",),
         atc_names=("LayerNormONNXFusionPass",),
     ),
     PassRow(
-        "fusion/fuse-norms/fuse-rms-norm",
+        "fusion/fuse-rms-norm",
         "Turns a decomposed root mean square normalization into RmsNorm.",
+        module="fuse_norms",
         anchors=("Sqrt",),
         in_atc=False,
     ),
@@ -172,7 +175,7 @@ PIPELINE: tuple[PassRow, ...] = (
         in_atc=False,
     ),
     PassRow(
-        "fusion/fuse-softmax/softmax-of-rows",
+        "fusion/softmax-of-rows",
         "Turns SoftmaxV2 over several axes into SoftmaxV2 of the rows of a matrix.",
         anchors=("SoftmaxV2",),
         cann_only=True,
@@ -191,13 +194,14 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("GeluONNXFusionPass", "GeluFusionPass"),
     ),
     PassRow(
-        "fusion/fuse-swish/fuse-hard-swish",
+        "fusion/fuse-hard-swish",
         "Turns x * HardSigmoid(x), or x * Clip(x + 3, 0, 6) / 6, into HardSwish.",
+        module="fuse_swish",
         anchors=("ClipByValue", "HardSigmoid"),
         in_atc=False,
     ),
     PassRow(
-        "fusion/fuse-factors/fuse-mul-maximum",
+        "fusion/fuse-mul-maximum",
         "Turns the larger of x and x times a factor below 1 into LeakyRelu.",
         anchors=("Maximum",),
         atc_names=("MulMaximumFusionPass",),
@@ -209,26 +213,30 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("MatMulBiasAddFusionPass", "MatMulReshapeBiasAddFusionPass"),
     ),
     PassRow(
-        "fusion/fuse-pads/fuse-pad-conv",
+        "fusion/fuse-pad-conv",
         "Turns borders of zeros into padding of the convolution after them.",
+        module="fuse_pads",
         anchors=("PadV3D",),
         atc_names=("PadConv2dFusionPass", "PadDepthwiseConv2dFusionPass"),
     ),
     PassRow(
-        "fusion/fuse-pads/fuse-pad-pool",
+        "fusion/fuse-pad-pool",
         "Turns borders that do not change a pool's result into its padding.",
+        module="fuse_pads",
         anchors=("PadV3D",),
         atc_names=("Padv3dAvgpoolFusionPass",),
     ),
     PassRow(
-        "fusion/fuse-into-weights/fuse-conv-batch-norm",
+        "fusion/fuse-conv-batch-norm",
         "Folds BatchNorm into the filter and bias of the convolution before it.",
+        module="fuse_into_weights",
         anchors=("BatchNorm",),
         atc_names=("ConvBatchnormFusionPass", "Conv2DTransposeBatchnormFusionPass"),
     ),
     PassRow(
-        "fusion/fuse-into-weights/fuse-conv-bias",
+        "fusion/fuse-conv-bias",
         "Turns the addition of a constant per channel into the bias of the convolution.",
+        module="fuse_into_weights",
         anchors=("Add",),
         atc_names=("AABiasaddConvFusion", "TBEConvAddFusion"),
     ),
@@ -239,21 +247,24 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("TbeConvSigmoidMulQuantFusionPass",),
     ),
     PassRow(
-        "fusion/fuse-into-weights/fuse-scale-into-weights",
+        "fusion/fuse-scale-into-weights",
         "Multiplies a constant factor after a layer into its weights and bias.",
+        module="fuse_into_weights",
         anchors=("Mul", "RealDiv"),
         atc_names=("AConv2dMulFusion",),
     ),
     PassRow(
-        "fusion/resize-to-size/linear-to-size",
+        "fusion/linear-to-size",
         "Turns a linear Resize of images into ResizeBilinearV2 where both take the same places.",
+        module="resize_to_size",
         anchors=("Resize",),
         cann_only=True,
         atc_names=("ResizeFusionPass",),
     ),
     PassRow(
-        "fusion/resize-to-size/nearest-to-size",
+        "fusion/nearest-to-size",
         "Turns Resize to the nearest element into ResizeNearestNeighborV2, as CANN's parser does.",
+        module="resize_to_size",
         anchors=("Resize",),
         cann_only=True,
     ),
@@ -265,19 +276,19 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("TopKFusionPass",),
     ),
     PassRow(
-        "fusion/fuse-factors/divide-by-product",
+        "fusion/divide-by-product",
         "Turns a division by one float32 number into a product with its reciprocal.",
         anchors=("RealDiv",),
         atc_names=("RealDiv2MulsFusionPass",),
     ),
     PassRow(
-        "fusion/batch-norms/align-batch-norm",
+        "fusion/align-batch-norm",
         "Reshapes data of BatchNorm that are not of rank 4.",
         anchors=("BatchNorm",),
         optional=False,
     ),
     PassRow(
-        "fusion/batch-norms/batch-norm-to-bn-infer",
+        "fusion/batch-norm-to-bn-infer",
         "Turns BatchNorm with given statistics into BNInfer, with constant ones into BNInferenceD.",
         anchors=("BatchNorm",),
         atc_names=("BatchNormBnInferFusionPass", "HostBNFusionPass"),
@@ -289,29 +300,31 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("SameInputConv2dPass",),
     ),
     PassRow(
-        "fusion/grouped-convs/rewrite-depthwise-conv",
+        "fusion/rewrite-depthwise-conv",
         "Turns Conv2D with one group per input channel into DepthwiseConv2D.",
         anchors=("Conv2D",),
         atc_names=("GroupConv2DFusionPass",),
     ),
     PassRow(
-        "fusion/grouped-convs/split-grouped-conv",
+        "fusion/split-grouped-conv",
         "Splits convolutions by groups, only on `sim`: kernels of CANN take groups directly.",
         anchors=("Conv2D", "Conv3D"),
         optional=False,
     ),
     PassRow(
-        "fusion/merge-movements/remove-identities",
+        "fusion/remove-identities",
         "Removes ConcatD, ExpandD, PadV3D, SplitVD, StridedSliceD and TileD that change nothing.",
+        module="merge_movements",
         anchors=("ConcatD", "ExpandD", "PadV3D", "SplitVD", "StridedSliceD", "TileD"),
     ),
     PassRow(
-        "fusion/merge-movements/merge-transposes",
+        "fusion/merge-transposes",
         "Turns Transposes that follow one another into one, a Reshape, or nothing.",
+        module="merge_movements",
         anchors=("TransposeD",),
     ),
     PassRow(
-        "fusion/fuse-transposes/fuse-transpose-matmul",
+        "fusion/fuse-transpose-matmul",
         "Turns a Transpose of matrices into a flag of the product after it.",
         anchors=("BatchMatMulV2", "MatMulV2"),
         atc_names=("BatchMatMulFusionPass",),
@@ -325,12 +338,13 @@ PIPELINE: tuple[PassRow, ...] = (
         in_atc=False,
     ),
     PassRow(
-        "fusion/merge-movements/merge-reshapes",
+        "fusion/merge-reshapes",
         "Turns views of views into one, and removes those that change nothing.",
+        module="merge_movements",
         anchors=VIEWS,
     ),
     PassRow(
-        "fusion/fuse-transposes/fuse-confusion-transpose",
+        "fusion/fuse-confusion-transpose",
         "Turns a Transpose with a Reshape before or after it into ConfusionTransposeD.",
         anchors=("TransposeD",),
         atc_names=("TransposeReshapeFusionPass", "ReshapeTransposeFusionPass"),
@@ -377,21 +391,22 @@ PIPELINE: tuple[PassRow, ...] = (
         requires=Phase.LAID_OUT,
     ),
     PassRow(
-        "layout/trans-data/insert-trans-data",
+        "layout/insert-trans-data",
         "Converts values between storage formats where neighbors disagree.",
         optional=False,
         requires=Phase.LAID_OUT,
     ),
     PassRow(
-        "layout/trans-data/merge-trans-data",
+        "layout/merge-trans-data",
         "Removes conversions of storage that cancel, and merges equal ones.",
         atc_names=("SameTransdataBreadthFusionPass", "TransOpBreadthFusionPass"),
         requires=Phase.LAID_OUT,
     ),
     _launches(
-        "fusion/merge-conversions/merge-dequant",
+        "fusion/merge-dequant",
         "Launches a convolution or product together with the operators that turn its sums "
         "into floats.",
+        module="merge_conversions",
         atc_names=(
             "TbeConvDequantFusionPass",
             "TbeConvDequantQuantFusionPass",
@@ -404,14 +419,16 @@ PIPELINE: tuple[PassRow, ...] = (
         ),
     ),
     _launches(
-        "fusion/merge-conversions/merge-requant",
+        "fusion/merge-requant",
         "Launches a convolution or product together with the operators that turn its sums "
         "into int8.",
+        module="merge_conversions",
         atc_names=("TbeConvRequantFusionPass", "TbeMatmulRequantFusionPass"),
     ),
     _launches(
-        "fusion/merge-kernels/merge-conv-elemwise",
+        "fusion/merge-conv-elemwise",
         "Launches a convolution together with the elementwise operators after it.",
+        module="merge_kernels",
         atc_names=(
             "TbeConvCommonRules0FusionPass",
             "TbeConvCommonRules2FusionPass",
@@ -421,8 +438,9 @@ PIPELINE: tuple[PassRow, ...] = (
         ),
     ),
     _launches(
-        "fusion/merge-kernels/merge-matmul-elemwise",
+        "fusion/merge-matmul-elemwise",
         "Launches a matrix product together with the elementwise operators after it.",
+        module="merge_kernels",
         atc_names=("ATbeMatmulElemwiseFusionPass",),
     ),
     _launches(
@@ -438,8 +456,9 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("AutomaticUbFusion",),
     ),
     _launches(
-        "fusion/merge-kernels/merge-elemwise",
+        "fusion/merge-elemwise",
         "Launches elementwise operators that follow one another together.",
+        module="merge_kernels",
         atc_names=("TbeEltwiseFusionPass",),
     ),
     _launches(
@@ -449,8 +468,9 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("TbeAippCommonFusionPass", "TbeAippConvZ"),
     ),
     PassRow(
-        "memory/join-in-place/join-convs-in-place",
+        "memory/join-convs-in-place",
         "Lets convolutions write their channels of images into the result of ConcatD.",
+        module="join_in_place",
         anchors=("ConcatD",),
         cann_only=True,
         atc_names=("ConvConcatFusionPass",),

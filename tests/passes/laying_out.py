@@ -9,7 +9,8 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.layout.assign_formats import AssignFormatsPass
 from atc_py.passes.layout.assign_storage import AssignStoragePass
-from atc_py.passes.layout.trans_data import InsertTransDataPass, MergeTransDataPass
+from atc_py.passes.layout.insert_trans_data import InsertTransDataPass
+from atc_py.passes.layout.merge_trans_data import MergeTransDataPass
 from atc_py.passes.manager import verifier_rules
 from atc_py.passes.memory.plan_memory import PlanMemoryPass
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass

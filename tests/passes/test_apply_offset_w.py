@@ -6,7 +6,8 @@ import pytest
 from atc_py.diag import Sink
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
-from atc_py.passes.fusion.grouped_convs import RewriteDepthwiseConvPass, SplitGroupedConvPass
+from atc_py.passes.fusion.rewrite_depthwise_conv import RewriteDepthwiseConvPass
+from atc_py.passes.fusion.split_grouped_conv import SplitGroupedConvPass
 from atc_py.passes.quant.apply_offset_w import ApplyOffsetWPass
 from atc_py.target import find_soc
 from tests.passes.conftest import RunPass

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from atc_py.passes.quant.quantizations import CancelQuantPairsPass
+from atc_py.passes.quant.cancel_quant_pairs import CancelQuantPairsPass
 from tests.passes.conftest import RunPass
 from tests.passes.numbers import results
 

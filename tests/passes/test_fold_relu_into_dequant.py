@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from atc_py.passes.quant.fold_into_dequant import FoldReluIntoDequantPass
+from atc_py.passes.quant.fold_relu_into_dequant import FoldReluIntoDequantPass
 from tests.passes.conftest import RunPass
 from tests.passes.numbers import literal, node_of, results, words
 

@@ -11,7 +11,7 @@ import pytest
 
 import atc_py
 from atc_py.diag import AtcError
-from atc_py.passes.fusion.batch_norms import BatchNormToBnInferPass
+from atc_py.passes.fusion.batch_norm_to_bn_infer import BatchNormToBnInferPass
 from tests.end_to_end import one_node_model
 from tests.passes.conftest import RunPass
 from tests.passes.numbers import constant, literal, node_of, results_of_typed

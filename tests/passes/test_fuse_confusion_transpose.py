@@ -13,7 +13,7 @@ from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
-from atc_py.passes.fusion.fuse_transposes import FuseConfusionTransposePass
+from atc_py.passes.fusion.fuse_confusion_transpose import FuseConfusionTransposePass
 from atc_py.passes.manager import run_passes
 from atc_py.target import find_soc, socs
 from atc_py.target.soc import SocFamily

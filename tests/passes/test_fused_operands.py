@@ -6,7 +6,7 @@ import pytest
 from atc_py.passes.base import Pass
 from atc_py.passes.fusion.fuse_matmul_bias import FuseMatmulBiasPass
 from atc_py.passes.fusion.fuse_pads import FusePadConvPass, FusePadPoolPass
-from atc_py.passes.fusion.fuse_transposes import FuseTransposeMatmulPass
+from atc_py.passes.fusion.fuse_transpose_matmul import FuseTransposeMatmulPass
 from tests.failures import in_one_item
 from tests.passes.fusing import changed, fuse
 from tests.passes.numbers import literal, results

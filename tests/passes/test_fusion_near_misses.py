@@ -10,7 +10,7 @@ from atc_py.passes.fusion.fuse_matmul_bias import FuseMatmulBiasPass
 from atc_py.passes.fusion.fuse_norms import FuseLayerNormPass, FuseRmsNormPass
 from atc_py.passes.fusion.fuse_pads import FusePadPoolPass
 from atc_py.passes.fusion.fuse_swish import FuseHardSwishPass, FuseSwishPass
-from atc_py.passes.fusion.fuse_transposes import FuseTransposeMatmulPass
+from atc_py.passes.fusion.fuse_transpose_matmul import FuseTransposeMatmulPass
 from atc_py.passes.fusion.merge_common_nodes import MergeCommonNodesPass
 from tests.passes.fusing import changed, fuse
 from tests.passes.numbers import results

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from atc_py.passes.fusion.grouped_convs import RewriteDepthwiseConvPass, SplitGroupedConvPass
+from atc_py.passes.fusion.rewrite_depthwise_conv import RewriteDepthwiseConvPass
+from atc_py.passes.fusion.split_grouped_conv import SplitGroupedConvPass
 from tests.passes.conftest import RunPass
 
 TEXT = """

@@ -8,12 +8,13 @@ from atc_py.ir.parser import parse_graph
 from atc_py.ir.verifier import verify_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext, PassFusions
-from atc_py.passes.fusion.fuse_factors import DivideByProductPass, FuseMulMaximumPass
+from atc_py.passes.fusion.divide_by_product import DivideByProductPass
 from atc_py.passes.fusion.fuse_group_norm import FuseGroupNormPass
-from atc_py.passes.fusion.fuse_softmax import SoftmaxOfRowsPass
+from atc_py.passes.fusion.fuse_mul_maximum import FuseMulMaximumPass
 from atc_py.passes.fusion.join_same_input_convs import JoinSameInputConvsPass
 from atc_py.passes.fusion.rank_on_core import RankOnCorePass
 from atc_py.passes.fusion.resize_to_size import LinearToSizePass, NearestToSizePass
+from atc_py.passes.fusion.softmax_of_rows import SoftmaxOfRowsPass
 from atc_py.passes.manager import verifier_rules
 from atc_py.target import find_soc
 from tests.passes.fusing import changed

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from atc_py.passes.quant.quantizations import MergeQuantsPass
+from atc_py.passes.quant.merge_quants import MergeQuantsPass
 from tests.passes.conftest import RunPass
 from tests.passes.numbers import results
 

@@ -13,7 +13,8 @@ from atc_py.ir import Graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.float16_quant_scales import Float16QuantScalesPass
-from atc_py.passes.quant.fold_into_dequant import FoldQuantScalePass, FoldReluIntoDequantPass
+from atc_py.passes.quant.fold_quant_scale import FoldQuantScalePass
+from atc_py.passes.quant.fold_relu_into_dequant import FoldReluIntoDequantPass
 from atc_py.passes.quant.fuse_requant import FuseRequantPass
 from atc_py.target import find_soc
 from tests.passes.conftest import RunPass

@@ -7,7 +7,8 @@ import pytest
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BROKEN_INVARIANT
 from atc_py.passes.layout.assign_storage import AssignStoragePass
-from atc_py.passes.layout.trans_data import InsertTransDataPass, MergeTransDataPass
+from atc_py.passes.layout.insert_trans_data import InsertTransDataPass
+from atc_py.passes.layout.merge_trans_data import MergeTransDataPass
 from tests.passes.conftest import RunPass
 from tests.passes.laying_out import conversions, laid_out, placed
 

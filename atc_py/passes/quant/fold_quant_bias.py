@@ -11,13 +11,7 @@ from atc_py.ir import DenseConst, Graph, Node, TensorType, Value
 from atc_py.options.compile_options import QuantBias
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_codes
-from atc_py.passes.quant.set_offset_x import (
-    UNKNOWN,
-    counts_padding,
-    has_known_channels,
-    said,
-    zeros_of,
-)
+from atc_py.passes.quant.zeros import UNKNOWN, counts_padding, has_known_channels, said, zeros_of
 from atc_py.target import VIEWS
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text

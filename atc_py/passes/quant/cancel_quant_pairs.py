@@ -1,4 +1,4 @@
-"""Quantizations round as the SoC does, are one where they are equal, and cancel what was before."""
+"""Quantizing what was quantized before gives it back."""
 
 import math
 from typing import Any
@@ -6,62 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.ir import AttrValue, Graph, Node, Value
+from atc_py.ir import Graph, Node
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import has_root
-from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
-
-_TO_EVEN = "Round"
-
-
-class SetRoundModePass(Pass):
-    """AscendQuant(x; round_mode) = AscendQuant(x; Round) where the kernel knows nothing else.
-
-    CANN's kernel of 2022 rounds to the nearest integer, ties to even, on Ascend310, and for int4
-    on every SoC. `check` tells of the attribute.
-    """
-
-    def run(self, graph: Graph, context: PassContext) -> int:
-        obeyed = context.soc.quant_rules.obeys_round_mode
-        changes = 0
-        for node in graph.nodes:
-            if node.op != "AscendQuant" or node.output.type.dtype in obeyed:
-                continue
-            changes += node.attributes.get("round_mode", _TO_EVEN) != _TO_EVEN
-            node.attributes["round_mode"] = _TO_EVEN
-        return changes
-
-
-Key = tuple[Value | None, tuple[AttrValue | None, ...]]
-
-
-class MergeQuantsPass(Pass):
-    """AscendQuant(x; a) = AscendQuant(x; b) where a = b, defaults included: one node for both."""
-
-    def run(self, graph: Graph, context: PassContext) -> int:
-        first: dict[Key, Node] = {}
-        merged: dict[Node, list[Node]] = {}
-        for node in graph.nodes:
-            if node.op != "AscendQuant":
-                continue
-            kept = first.setdefault(_key(node), node)
-            if kept is not node:
-                node.output.replace_by(kept.output)
-                merged.setdefault(kept, [kept]).append(node)
-        gone = []
-        for kept, alike in merged.items():
-            kept.origins = tuple(dict.fromkeys(o for node in alike for o in node.origins))
-            gone += alike[1:]
-        graph.remove_nodes(gone)
-        return len(gone)
-
-
-def _key(node: Node) -> Key:
-    row = find_operator(node.op)
-    declared = row.attributes if row is not None else ()
-    values = tuple(node.attributes.get(each.name, each.default) for each in declared)
-    return node.input(0), values
 
 
 class CancelQuantPairsPass(Pass):

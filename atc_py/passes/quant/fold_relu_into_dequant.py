@@ -1,12 +1,10 @@
-"""What follows a dequantization becomes a part of it: a Relu, the scale of a quantization."""
+"""Relu after a dequantization becomes a flag of it."""
 
 import numpy as np
 
 from atc_py.ir import Graph, Node, OpaqueConst
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import counts_as_relu
-from atc_py.passes.quant.requant_groups import Finder, fold_scale
-from atc_py.target.soc import Requant
 
 
 class FoldReluIntoDequantPass(Pass):
@@ -51,21 +49,3 @@ def _is_positive(dequant: Node) -> bool:
         return False
     factors = np.asarray(scale.const.numpy(), np.float32)
     return bool(((factors > 0) & np.isfinite(factors)).all())
-
-
-class FoldQuantScalePass(Pass):
-    """AscendQuant(AscendDequant(x; d); s, o) = AscendQuant(AscendDequant(x; d * s); 1, o).
-
-    d * s is a float32 product. Relu, LeakyRelu and Concat may stand between, as `requant_groups`
-    says. What the chain rounds to float16 on the way is now counted in steps of the result, so
-    that some codes are one step apart.
-
-    CANN's way on SoCs without a unit that requantizes.
-    """
-
-    def run(self, graph: Graph, context: PassContext) -> int:
-        rules = context.soc.quant_rules
-        if rules.requant is not Requant.FOLDED:
-            return 0
-        groups = Finder(rules.flat_slope, joins=False).groups(graph)
-        return sum(fold_scale(graph, group) for group in groups)

@@ -1,4 +1,4 @@
-"""Grouped convolutions become operators of the list: one for each channel, or one convolution a group."""
+"""Grouped convolution becomes a split, one convolution per group, and a concatenation."""
 
 import msgspec
 
@@ -7,30 +7,6 @@ from atc_py.passes.base import Pass, PassContext
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
-
-
-@performs("split-groups")
-class RewriteDepthwiseConvPass(Pass):
-    """Conv2D(groups = C) = DepthwiseConv2D when the filter has one input channel.
-
-    The operator list allows Conv only with group 1; this is one of the two rewrites into what it
-    allows.
-    """
-
-    def run(self, graph: Graph, context: PassContext) -> int:
-        matches = [node for node in graph.nodes if _is_depthwise(node)]
-        for node in matches:
-            node.op = "DepthwiseConv2D"
-            node.attributes.pop("groups")
-        return len(matches)
-
-
-def _is_depthwise(node: Node) -> bool:
-    if node.op != "Conv2D":
-        return False
-    groups, x = node.attributes.get("groups", 1), node.input(0)
-    return groups != 1 and x is not None and x.type.dims[1] == groups
-
 
 _CONVOLUTIONS = ("Conv2D", "Conv3D")
 

@@ -1,6 +1,6 @@
-"""TransData is inserted where a node does not take a value as it is stored, and goes where it need not be."""
+"""TransData is inserted where a node does not take a value as it is stored."""
 
-from atc_py.ir import AttrValue, Engine, Graph, Node, Value
+from atc_py.ir import AttrValue, Engine, Graph, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.target import Soc
 from atc_py.target.storage_choices import ROWS, select_storages
@@ -82,33 +82,3 @@ def trans_data(graph: Graph, value: Value, storage: Storage | None) -> Value:
     )
     node.engine = Engine.AICORE
     return node.output
-
-
-class MergeTransDataPass(Pass):
-    """TransData(TransData(x: A to B) to A) = x, and equal TransData of one value are one.
-
-    Those that nobody reads any more go as well.
-    """
-
-    def run(self, graph: Graph, context: PassContext) -> int:
-        graph.sort()
-        first: dict[tuple[Value, object], Value] = {}
-        for node in graph.nodes:
-            if node.op == "TransData":
-                source = _stored_before(node)
-                key = node.present_inputs[0], node.output.type.storage
-                same = source or first.setdefault(key, node.output)
-                if same is not node.output:
-                    node.output.replace_by(same)
-        return graph.remove_unread("TransData")
-
-
-def _stored_before(node: Node) -> Value | None:
-    source, wanted = node.present_inputs[0], node.output.type.storage
-    if source.type.storage == wanted:
-        return source
-    before = source.producer
-    if before is None or before.op != "TransData":
-        return None
-    first = before.present_inputs[0]
-    return first if first.type.storage == wanted else None
