@@ -150,14 +150,12 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "fusion/fuse-layer-norm",
         "Turns a decomposed layer normalization into LayerNorm.",
-        module="fuse_norms",
         anchors=("Sqrt",),
         atc_names=("LayerNormONNXFusionPass",),
     ),
     PassRow(
         "fusion/fuse-rms-norm",
         "Turns a decomposed root mean square normalization into RmsNorm.",
-        module="fuse_norms",
         anchors=("Sqrt",),
         in_atc=False,
     ),
@@ -196,7 +194,6 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "fusion/fuse-hard-swish",
         "Turns x * HardSigmoid(x), or x * Clip(x + 3, 0, 6) / 6, into HardSwish.",
-        module="fuse_swish",
         anchors=("ClipByValue", "HardSigmoid"),
         in_atc=False,
     ),
@@ -215,28 +212,24 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "fusion/fuse-pad-conv",
         "Turns borders of zeros into padding of the convolution after them.",
-        module="fuse_pads",
         anchors=("PadV3D",),
         atc_names=("PadConv2dFusionPass", "PadDepthwiseConv2dFusionPass"),
     ),
     PassRow(
         "fusion/fuse-pad-pool",
         "Turns borders that do not change a pool's result into its padding.",
-        module="fuse_pads",
         anchors=("PadV3D",),
         atc_names=("Padv3dAvgpoolFusionPass",),
     ),
     PassRow(
         "fusion/fuse-conv-batch-norm",
         "Folds BatchNorm into the filter and bias of the convolution before it.",
-        module="fuse_into_weights",
         anchors=("BatchNorm",),
         atc_names=("ConvBatchnormFusionPass", "Conv2DTransposeBatchnormFusionPass"),
     ),
     PassRow(
         "fusion/fuse-conv-bias",
         "Turns the addition of a constant per channel into the bias of the convolution.",
-        module="fuse_into_weights",
         anchors=("Add",),
         atc_names=("AABiasaddConvFusion", "TBEConvAddFusion"),
     ),
@@ -249,7 +242,6 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "fusion/fuse-scale-into-weights",
         "Multiplies a constant factor after a layer into its weights and bias.",
-        module="fuse_into_weights",
         anchors=("Mul", "RealDiv"),
         atc_names=("AConv2dMulFusion",),
     ),
@@ -314,13 +306,11 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "fusion/remove-identities",
         "Removes ConcatD, ExpandD, PadV3D, SplitVD, StridedSliceD and TileD that change nothing.",
-        module="merge_movements",
         anchors=("ConcatD", "ExpandD", "PadV3D", "SplitVD", "StridedSliceD", "TileD"),
     ),
     PassRow(
         "fusion/merge-transposes",
         "Turns Transposes that follow one another into one, a Reshape, or nothing.",
-        module="merge_movements",
         anchors=("TransposeD",),
     ),
     PassRow(
@@ -340,7 +330,6 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "fusion/merge-reshapes",
         "Turns views of views into one, and removes those that change nothing.",
-        module="merge_movements",
         anchors=VIEWS,
     ),
     PassRow(
@@ -470,7 +459,6 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "memory/join-convs-in-place",
         "Lets convolutions write their channels of images into the result of ConcatD.",
-        module="join_in_place",
         anchors=("ConcatD",),
         cann_only=True,
         atc_names=("ConvConcatFusionPass",),

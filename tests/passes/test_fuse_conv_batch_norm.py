@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from atc_py.ir import DenseConst, Graph
-from atc_py.passes.fusion.fuse_into_weights import FuseConvBatchNormPass
+from atc_py.passes.fusion.fuse_conv_batch_norm import FuseConvBatchNormPass
 from tests.passes.conftest import RunPass
 
 CONV = "{pads=[0,0,0,0], strides=[1,1,1,1]}"

@@ -6,7 +6,8 @@ import pytest
 from atc_py.ir import Graph
 from atc_py.passes.base import Pass
 from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
-from atc_py.passes.fusion.fuse_swish import FuseHardSwishPass, FuseSwishPass
+from atc_py.passes.fusion.fuse_hard_swish import FuseHardSwishPass
+from atc_py.passes.fusion.fuse_swish import FuseSwishPass
 from atc_py.passes.precision.controls import Custom
 from atc_py.passes.precision.mix_lists import MixList
 from atc_py.tensor.dtypes import DType

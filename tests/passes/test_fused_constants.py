@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from atc_py.passes.base import Pass
-from atc_py.passes.fusion.fuse_into_weights import FuseConvBiasPass, FuseScaleIntoWeightsPass
+from atc_py.passes.fusion.fuse_conv_bias import FuseConvBiasPass
+from atc_py.passes.fusion.fuse_scale_into_weights import FuseScaleIntoWeightsPass
 from tests.passes.fusing import changed, fuse
 from tests.passes.numbers import constant, literal, results
 

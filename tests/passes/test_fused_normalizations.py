@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from atc_py.passes.base import Pass
-from atc_py.passes.fusion.fuse_norms import FuseLayerNormPass, FuseRmsNormPass
+from atc_py.passes.fusion.fuse_layer_norm import FuseLayerNormPass
+from atc_py.passes.fusion.fuse_rms_norm import FuseRmsNormPass
 from tests.passes.fusing import changed, fuse
 from tests.passes.numbers import results
 

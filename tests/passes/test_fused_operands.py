@@ -5,7 +5,8 @@ import pytest
 
 from atc_py.passes.base import Pass
 from atc_py.passes.fusion.fuse_matmul_bias import FuseMatmulBiasPass
-from atc_py.passes.fusion.fuse_pads import FusePadConvPass, FusePadPoolPass
+from atc_py.passes.fusion.fuse_pad_conv import FusePadConvPass
+from atc_py.passes.fusion.fuse_pad_pool import FusePadPoolPass
 from atc_py.passes.fusion.fuse_transpose_matmul import FuseTransposeMatmulPass
 from tests.failures import in_one_item
 from tests.passes.fusing import changed, fuse

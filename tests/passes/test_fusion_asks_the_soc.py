@@ -14,9 +14,10 @@ from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
+from atc_py.passes.fusion.fuse_hard_swish import FuseHardSwishPass
 from atc_py.passes.fusion.fuse_masked_softmax import FuseMaskedSoftmaxPass
-from atc_py.passes.fusion.fuse_norms import FuseRmsNormPass
-from atc_py.passes.fusion.fuse_swish import FuseHardSwishPass, FuseSwishPass
+from atc_py.passes.fusion.fuse_rms_norm import FuseRmsNormPass
+from atc_py.passes.fusion.fuse_swish import FuseSwishPass
 from atc_py.passes.manager import run_passes
 from atc_py.target import find_soc
 from tests.passes.test_fuse_masked_softmax import MASKED

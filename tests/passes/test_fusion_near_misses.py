@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 
 from atc_py.passes.base import Pass
+from atc_py.passes.fusion.fuse_conv_batch_norm import FuseConvBatchNormPass
+from atc_py.passes.fusion.fuse_conv_bias import FuseConvBiasPass
 from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
-from atc_py.passes.fusion.fuse_into_weights import FuseConvBatchNormPass, FuseConvBiasPass
+from atc_py.passes.fusion.fuse_hard_swish import FuseHardSwishPass
+from atc_py.passes.fusion.fuse_layer_norm import FuseLayerNormPass
 from atc_py.passes.fusion.fuse_matmul_bias import FuseMatmulBiasPass
-from atc_py.passes.fusion.fuse_norms import FuseLayerNormPass, FuseRmsNormPass
-from atc_py.passes.fusion.fuse_pads import FusePadPoolPass
-from atc_py.passes.fusion.fuse_swish import FuseHardSwishPass, FuseSwishPass
+from atc_py.passes.fusion.fuse_pad_pool import FusePadPoolPass
+from atc_py.passes.fusion.fuse_rms_norm import FuseRmsNormPass
+from atc_py.passes.fusion.fuse_swish import FuseSwishPass
 from atc_py.passes.fusion.fuse_transpose_matmul import FuseTransposeMatmulPass
 from atc_py.passes.fusion.merge_common_nodes import MergeCommonNodesPass
 from tests.passes.fusing import changed, fuse

@@ -6,7 +6,7 @@ import pytest
 from atc_py.passes.base import Pass
 from atc_py.passes.fusion.batch_norm_to_bn_infer import BatchNormToBnInferPass
 from atc_py.passes.fusion.eliminate_dead_code import EliminateDeadCodePass
-from atc_py.passes.fusion.fuse_into_weights import FuseConvBatchNormPass
+from atc_py.passes.fusion.fuse_conv_batch_norm import FuseConvBatchNormPass
 from atc_py.passes.fusion.rewrite_depthwise_conv import RewriteDepthwiseConvPass
 from tests.passes.conftest import RunPass
 from tests.passes.numbers import literal, results

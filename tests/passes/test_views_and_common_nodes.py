@@ -5,11 +5,9 @@ import pytest
 
 from atc_py.passes.base import Pass
 from atc_py.passes.fusion.merge_common_nodes import MergeCommonNodesPass
-from atc_py.passes.fusion.merge_movements import (
-    MergeReshapesPass,
-    MergeTransposesPass,
-    RemoveIdentitiesPass,
-)
+from atc_py.passes.fusion.merge_reshapes import MergeReshapesPass
+from atc_py.passes.fusion.merge_transposes import MergeTransposesPass
+from atc_py.passes.fusion.remove_identities import RemoveIdentitiesPass
 from tests.passes.fusing import fuse
 from tests.passes.numbers import results
 

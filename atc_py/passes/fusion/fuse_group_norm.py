@@ -1,8 +1,8 @@
 """The group normalization that exporters write out becomes one operator."""
 
 from atc_py.ir import DeferredConst, Node, Value
-from atc_py.passes.fusion.fuse_into_weights import channel_constant
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+from atc_py.passes.fusion.weights import channel_constant
 from atc_py.tensor.shapes import element_count
 
 _CHANNELS = 1

@@ -1,8 +1,8 @@
 """The softmax that exporters write out becomes one operator."""
 
 from atc_py.ir import Node
-from atc_py.passes.fusion.fuse_norms import quotient_of
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+from atc_py.passes.fusion.norm_pattern import quotient_of
 from atc_py.target.stored_nodes import numbers_of
 
 _NATURAL = {"base": -1.0, "scale": 1.0, "shift": 0.0}

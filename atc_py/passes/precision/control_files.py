@@ -18,13 +18,7 @@ from atc_py.diag import (
     Sink,
 )
 from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
-from atc_py.passes.precision.controls import (
-    Controls,
-    Custom,
-    ModelNames,
-    NamedSettings,
-    unknown_name,
-)
+from atc_py.passes.precision.controls import Controls, Custom, ModelNames, Named, unknown_name
 from atc_py.passes.precision.implementations import IMPLEMENTATIONS
 from atc_py.passes.precision.mix_lists import MixList, read_moves
 from atc_py.system.input_files import read_text
@@ -67,7 +61,7 @@ def find_controls(
     controls = Controls(
         keep=keep,
         custom=custom,
-        implementations=NamedSettings(implementations.nodes, listed | implementations.types),
+        implementations=Named(implementations.nodes, listed | implementations.types),
         lists=added,
         removed=removed,
         fp16_inputs=reader.inputs(options.input_fp16_nodes),
@@ -85,9 +79,9 @@ class _Reader:
         self._names = names
         self.sink = Sink()
 
-    def keep(self, path: Path | None) -> NamedSettings[bool]:
+    def keep(self, path: Path | None) -> Named[bool]:
         """Nodes and operators of a --keep-dtype file: one name or `OpType::T` a line."""
-        named: NamedSettings[bool] = NamedSettings()
+        named: Named[bool] = Named()
         for place, line in _lines(path):
             if line.startswith(_TYPE):
                 named.types[self._type(line.removeprefix(_TYPE).strip(), place)] = True
@@ -95,8 +89,8 @@ class _Reader:
                 named.nodes[self._node(line, place)] = True
         return named
 
-    def custom(self, path: Path | None) -> NamedSettings[Custom]:
-        named: NamedSettings[Custom] = NamedSettings()
+    def custom(self, path: Path | None) -> Named[Custom]:
+        named: Named[Custom] = Named()
         for place, line in _lines(path):
             by_type = line.startswith(_TYPE)
             name, colons, dtypes = line.removeprefix(_TYPE).partition("::")
@@ -134,9 +128,9 @@ class _Reader:
         removed = {op: move.removed for op, move in moves.items() if move.removed is not None}
         return added, removed
 
-    def implementations(self, path: Path | None) -> NamedSettings[str]:
+    def implementations(self, path: Path | None) -> Named[str]:
         """The modes by node and operator of an --op-precision-mode file (`name=mode`)."""
-        named: NamedSettings[str] = NamedSettings()
+        named: Named[str] = Named()
         by_node = False
         for place, line in _lines(path):
             if line.startswith("["):

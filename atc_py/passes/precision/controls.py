@@ -27,8 +27,8 @@ class Custom(msgspec.Struct, frozen=True):
     outputs: tuple[DType, ...] = ()
 
 
-class NamedSettings(msgspec.Struct, Generic[_T], frozen=True):
-    """Settings of single nodes and of all nodes of an operator; a node's own come first.
+class Named(msgspec.Struct, Generic[_T], frozen=True):
+    """What is said of single nodes and of all nodes of an operator; a node's own comes first.
 
     Nodes are named as in the ONNX file, and a fused node has the names of all that it came from.
     Operators are named as in the ONNX file or as the target has them.
@@ -59,15 +59,9 @@ class NamedSettings(msgspec.Struct, Generic[_T], frozen=True):
 class Controls(msgspec.Struct, frozen=True):
     """ATC's finer controls of precision."""
 
-    keep: NamedSettings[bool] = msgspec.field(
-        default_factory=NamedSettings
-    )  # what keeps the model's dtypes
-    custom: NamedSettings[Custom] = msgspec.field(
-        default_factory=NamedSettings
-    )  # dtypes that must be taken
-    implementations: NamedSettings[str] = msgspec.field(
-        default_factory=NamedSettings
-    )  # implementation modes
+    keep: Named[bool] = msgspec.field(default_factory=Named)  # what keeps the model's dtypes
+    custom: Named[Custom] = msgspec.field(default_factory=Named)  # dtypes that must be taken
+    implementations: Named[str] = msgspec.field(default_factory=Named)  # implementation modes
     # the lists of the mixed modes that operators were added to
     lists: Mapping[str, MixList] = msgspec.field(default_factory=dict)
     # the lists that they were removed from
