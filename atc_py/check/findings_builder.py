@@ -267,7 +267,11 @@ def _with_rows(check: ModelCheck, view: SourceModel, rows: Sequence[NodeRow]) ->
 
 
 def with_kept(check: ModelCheck, specs: Library) -> ModelCheck:
-    """`check` with the names of its operators that `specs` keeps; verdicts stay."""
+    """`check` with the names of its operators that `specs` keeps; verdicts stay.
+
+    Raises:
+        AtcError: BAD_SPEC where the file of an operator has a fault.
+    """
     names = sorted(row.op.rpartition("::")[2] for row in check.operators if row.listed)
     listed = ((name, specs.find(name)) for name in dict.fromkeys(names))
     return replace(check, kept=tuple(name for name, spec in listed if spec and spec.kept))

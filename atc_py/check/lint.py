@@ -28,7 +28,12 @@ class LintResult:
 
 
 def lint(paths: Iterable[Path], onnx: SchemaHistory) -> LintResult:
-    """Everything wrong with the specifications below folders, or in single files."""
+    """Everything wrong with the specifications below folders, or in single files.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_SPEC where a path is neither a file nor a
+            folder with YAML files.
+    """
     count = 0
     findings: list[Diagnostic] = []
     for path in paths:

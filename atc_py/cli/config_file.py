@@ -62,7 +62,11 @@ def find_config(folder: Path, commands: Sequence[str]) -> Config | None:
 def configured(
     config: Config, command: click.Command, keys: Sequence[str], args: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """The values that the file gives for a command, by parameter, and by subcommand."""
+    """The values that the file gives for a command, by parameter, and by subcommand.
+
+    Raises:
+        AtcError: BAD_CONFIG for an option or a value that the command does not take.
+    """
     table: Any = config.tables
     for key in keys:
         table = table.get(key, {})

@@ -106,7 +106,11 @@ class SpokenGroup(click.Group):
         return [*click.Command.collect_usage_pieces(self, ctx), "[COMMAND] [ARGS]..."]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take the group's own options, none of them twice."""
+        """Take the group's own options, none of them twice.
+
+        Raises:
+            AtcError: BAD_OPTION.
+        """
         _refuse_repeated(ctx, args)
         return super().parse_args(ctx, args)
 

@@ -181,7 +181,11 @@ class ComparisonSession:
         yield from ((feeds, run) for _, feeds, run in self._runs_at(evenly(self.count, most)))
 
     def judged(self, judging: int | None = None) -> TrialSamples:
-        """At most `judging` samples with the original's outputs, which may run; None for all."""
+        """At most `judging` samples with the original's outputs, which may run; None for all.
+
+        Raises:
+            AtcError: REFERENCE_FAILED; CANNOT_WRITE where the folder takes no more.
+        """
         folder = Path(mkdtemp(dir=self._folder))
         positions = self._judging(judging)
         for at, _, run in self._runs_at([at for at in positions if at not in self._outputs]):

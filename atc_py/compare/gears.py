@@ -91,7 +91,11 @@ def fitting_samples(samples: GivenSamples, gears: Gears) -> GivenSamples:
 
 
 def refuse_if_none_fits(refusals: Sequence[Sequence[Diagnostic]]) -> None:
-    """Refuse samples that fit no gear at all, for the reasons of the first gear."""
+    """Refuse samples that fit no gear at all, for the reasons of the first gear.
+
+    Raises:
+        AtcError: NO_SAMPLES or BAD_SAMPLE.
+    """
     if refusals and all(own and own[0].code in {BAD_SAMPLE, NO_SAMPLES} for own in refusals):
         raise AtcError(*refusals[0])
 

@@ -28,6 +28,11 @@ def open_original(
     A file in the deploy form runs in another one, which goes to `folder`. A `reference` runs in
     place of the model: the float model that it was quantized from, for instance. Values of equal
     names are compared.
+
+    Raises:
+        AtcError: what `open_reference` and `rewrite_quantized` raise; NO_QDQ_FORM for a node of the
+            deploy form that no ONNX runtime could run in another form either; BAD_OPTION for a
+            reference with other inputs or outputs.
     """
     file = read_model(model, lenient=True)
     original = ReferenceModel(file)

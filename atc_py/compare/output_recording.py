@@ -119,7 +119,11 @@ class TrialSamples:
             yield feeds, OutputRun(run, self._reference, self._originals(feeds))
 
     def stored(self) -> StoredSamples:
-        """Write the samples, too, so that other processes can read them."""
+        """Write the samples, too, so that other processes can read them.
+
+        Raises:
+            AtcError: CANNOT_WRITE.
+        """
         feeds = tuple(
             {
                 name: stored_array(array, self._folder / f"feeds{at}-{place}.bin")

@@ -41,7 +41,11 @@ class ComparedPictures:
         return filled(self._description, {**found, **given})
 
     def original(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
-        """Feeds of the original: features in float64 in place of pictures and settings."""
+        """Feeds of the original: features in float64 in place of pictures and settings.
+
+        Raises:
+            AtcError: BAD_AIPP for settings of a run that are not a parameter buffer.
+        """
         found = {**feeds}
         for each in self._inputs:
             settings = self._settings(each, feeds)

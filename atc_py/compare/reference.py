@@ -227,7 +227,12 @@ class ReferenceModel:
         return tuple(sorted(set(self._engines.values())))
 
     def run_piece(self, at: int, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Results of the piece at `at`; those that are not tensors are left out."""
+        """Results of the piece at `at`; those that are not tensors are left out.
+
+        Raises:
+            AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs it,
+                MEMORY_LIMIT where its values take too much.
+        """
         piece = self.pieces[at]
         if at not in self._parts:
             if len(piece.nodes) == 1 or not self.can_be_amended:

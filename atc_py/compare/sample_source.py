@@ -75,6 +75,11 @@ class SampleInputs:
 
     @classmethod
     def of(cls, description: OmModel, ports: Sequence[Port], given: Feeds) -> SampleInputs:
+        """The inputs.
+
+        Raises:
+            AtcError: BAD_OPTION where the samples would have nothing to hold.
+        """
         if ports and all(port.name in given for port in ports):
             raise BAD_OPTION.error(
                 Text("--input already gives all inputs; none is left for --data"),

@@ -15,7 +15,12 @@ _EXAMPLES = {"cosine": "0.99", "snr": "40"}
 
 
 def read_targets(given: Iterable[str], option: str = "--fail-under") -> dict[str, float]:
-    """Least values by figure, from `figure=number` texts of an option."""
+    """Least values by figure, from `figure=number` texts of an option.
+
+    Raises:
+        AtcError: BAD_OPTION for a figure that is not among METRICS or comes twice, and for what is
+            no finite number that the figure can have.
+    """
     found: dict[str, float] = {}
     for text in given:
         name, _, number = text.partition("=")
@@ -48,6 +53,12 @@ def read_targets(given: Iterable[str], option: str = "--fail-under") -> dict[str
 
 
 def check_targets(targets: Mapping[str, float]) -> None:
+    """Refuse targets that make no sense.
+
+    Raises:
+        AtcError: BAD_OPTION for a figure that is not among METRICS, and for what is not a finite
+            number that the figure can have.
+    """
     for name, least in targets.items():
         if name not in METRICS:
             raise BAD_OPTION.error(

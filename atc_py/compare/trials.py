@@ -208,6 +208,11 @@ class Trials:
         return Trials(*parts, self._device, judged)
 
     def run(self, kept: Iterable[str], *, outputs_only: bool = True) -> Trial:
+        """Compile with the lines `kept` beside the user's own, and compare.
+
+        Raises:
+            AtcError: what `convert` raises, NO_KERNEL for a node without float32 among them.
+        """
         self.count += 1
         lines, om = sorted(kept), self._folder / "trial.om"
         ready = None

@@ -137,6 +137,9 @@ def read_kernels(paths: Sequence[Path]) -> MeasuredModel:
     """The kernels of an op_summary or kernel_details, which may be cut in several files.
 
     Where rows of a model are there, those of ops alone are left out.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_BOARD_TABLE.
     """
     gathered = _Gathered()
     for path in paths:

@@ -59,6 +59,11 @@ class SupervisedBackend:
         self._worker: Worker | None = None
 
     def open(self) -> None:
+        """Start the process and take hold of the device.
+
+        Raises:
+            AtcError: what the back end raises; DEVICE_FAILED, DEVICE_TIMEOUT.
+        """
         self._worker = Worker("atc_py.device.host:main")
         try:
             self._worker.start()
@@ -78,6 +83,11 @@ class SupervisedBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
+        """The outputs for `inputs`, by name.
+
+        Raises:
+            AtcError: BAD_RUN_INPUT for what is no array of a tensor's dtype; as the rest does.
+        """
         for name, array in inputs.items():
             _check_sendable(name, array)
         return self._ask({"ask": "run"}, inputs)[1]

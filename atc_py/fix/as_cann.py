@@ -73,6 +73,10 @@ def file_as_cann(
 
     REFUSED_BY_PARSER is raised for each node that the parser refuses, or for the model,
     NO_CANN_ARITHMETIC for each whose result on CANN is not defined.
+
+    Raises:
+        AtcError: REFUSED_BY_PARSER for each node that the parser refuses, or for the model, NO_CANN_ARITHMETIC for
+            each whose result on CANN is not defined; BAD_INPUT_SHAPE for shapes that fit no input.
     """
     return _Rewriter(file, conditions, library, as_written=as_written).run(shapes)
 

@@ -105,6 +105,10 @@ class Fixer:
         A node of the file whose new form is still refused gets another one where several rules
         fitted, and else stays as it was. With `measures` runs of the model are to show what rules
         change that have a bound for it.
+
+        Raises:
+            AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for a value of an
+                input that the model does not have, or whose dims are open.
         """
         self._measures, choices = measures, 0
         while True:

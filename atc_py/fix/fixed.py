@@ -200,7 +200,11 @@ class Fixed:
         return None if self.folded is None else self.folded.source
 
     def require_settled(self) -> None:
-        """Refuse a form that rules would go on changing."""
+        """Refuse a form that rules would go on changing.
+
+        Raises:
+            AtcError: FIX_NOT_SETTLED, with the rules that were applied last.
+        """
         if self.settled:
             return
         rules = ", ".join(

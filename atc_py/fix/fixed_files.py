@@ -57,6 +57,9 @@ def in_qdq(graph: OnnxGraph, file: OnnxFile, *, strict: bool) -> OnnxGraph | Non
     """The graph with int8 layers between QuantizeLinear and DequantizeLinear, as ONNX runtimes open it.
 
     A layer without that form is an error if `strict`; else there is no such graph.
+
+    Raises:
+        AtcError: NO_QDQ_FORM.
     """
     if not is_deploy_form(node.op_type for node in graph.nodes):
         return graph
@@ -122,6 +125,10 @@ def fixed_file(
     """`file`, read leniently, with its refused nodes replaced, and the rules that did so.
 
     New nodes have the places of the old ones. FIX_NOT_SETTLED is raised for rules without end.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for an unknown rule, and
+            for a value that an input cannot be bound to; FIX_NOT_SETTLED for rules without end.
     """
     rules = with_input_ranges(file, rules)
     result = fix_measured(lambda: Fixer(file, conditions, library, rules), shapes, rules)

@@ -212,7 +212,11 @@ def rules_of_operator(
 
 
 def check_rules(names: Iterable[str]) -> None:
-    """Refuse names that no rule has."""
+    """Refuse names that no rule has.
+
+    Raises:
+        AtcError: BAD_OPTION for the first of them, with the nearest name that a rule has.
+    """
     chosen = set(names)
     known = load_rules() if chosen else {}
     for name in sorted(chosen - known.keys()):

@@ -52,7 +52,11 @@ class Start(msgspec.Struct, frozen=True):
 
 
 def bind_inputs(graph: OnnxGraph, values: Mapping[str, float]) -> None:
-    """Make inputs constants that are filled with one value."""
+    """Make inputs constants that are filled with one value.
+
+    Raises:
+        AtcError: BAD_OPTION for an input that the model does not have, or whose dims are open.
+    """
     for name, value in values.items():
         if name not in graph.inputs:
             raise BAD_OPTION.error(

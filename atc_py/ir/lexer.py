@@ -112,7 +112,11 @@ class Cursor:
         return items
 
     def decode(self, token: Token, quoted: str) -> str:
-        """The text that `quoted`, a part of `token`, stands for; quotes are optional."""
+        """The text that `quoted`, a part of `token`, stands for; quotes are optional.
+
+        Raises:
+            AtcError: BAD_IR_TEXT where it has quotes and is not a JSON string.
+        """
         if not quoted.startswith('"'):
             return quoted
         try:

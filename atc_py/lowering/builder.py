@@ -101,7 +101,11 @@ class Builder:
         self.scope.bind(source, value)
 
     def output_type(self, position: int = 0) -> TensorType:
-        """Type of the source output at `position`, as shape inference found it."""
+        """Type of the source output at `position`, as shape inference found it.
+
+        Raises:
+            AtcError: BAD_NODE when the node has no such output.
+        """
         outputs = self.node.outputs
         output = outputs[position] if position < len(outputs) else None
         if output is None:
@@ -142,7 +146,11 @@ class Builder:
         return source is not None and source.const is None
 
     def constant_input(self, position: int, name: str) -> npt.NDArray[np.generic] | None:
-        """The numbers of an optional input that must be constant; None when it is absent."""
+        """The numbers of an optional input that must be constant; None when it is absent.
+
+        Raises:
+            AtcError: UNSUPPORTED_FORM when it is computed at run time.
+        """
         source = self.optional_source(position)
         if source is None:
             return None
@@ -161,14 +169,22 @@ class Builder:
         return source.const.numpy()
 
     def numbers(self, position: int, name: str) -> tuple[int, ...] | None:
-        """A constant input as integers, or None when it is absent."""
+        """A constant input as integers, or None when it is absent.
+
+        Raises:
+            AtcError: UNSUPPORTED_FORM when it is computed at run time.
+        """
         array = self.constant_input(position, name)
         return None if array is None else tuple(int(number) for number in array.reshape(-1))
 
     # Attributes of the source node -------------------------------------------------------------
 
     def integer(self, name: str, default: int) -> int:
-        """The attribute `name` or `default`; as of all attributes, BAD_NODE for another type."""
+        """The attribute `name` or `default`; as of all attributes, BAD_NODE for another type.
+
+        Raises:
+            AtcError: BAD_NODE where it is of another type, as for the other attributes.
+        """
         value = self.node.attributes.get(name, default)
         if not isinstance(value, int):
             raise self._of_wrong_type(name, Text("an integer"))
@@ -296,7 +312,11 @@ class Builder:
         return output.name if output is not None else f"{self.node.op_type}.{self.node.index}"
 
     def broadcast(self, *shapes: Dims) -> Dims:
-        """The common shape of `shapes`, as far as it is known."""
+        """The common shape of `shapes`, as far as it is known.
+
+        Raises:
+            AtcError: BAD_NODE where they do not broadcast.
+        """
         try:
             return broadcast_dims(*shapes)
         except ValueError as error:

@@ -177,7 +177,11 @@ def format_gear(gear: Sequence[int]) -> str:
 
 
 def one_kind(given: Mapping[GearKind, str]) -> tuple[GearKind, str] | None:
-    """The kind of gears of which there is a text, and the text; None if there is none."""
+    """The kind of gears of which there is a text, and the text; None if there is none.
+
+    Raises:
+        AtcError: OPTIONS_EXCLUDE where several kinds have one.
+    """
     found = [(kind, text) for kind, text in given.items() if text]
     if len(found) > 1:
         named = " and ".join(kind.option for kind, _ in found)
@@ -214,7 +218,11 @@ def parse_gears(
     input_format: str = "",
     most: int = MOST_GEARS,
 ) -> Gears:
-    """The gears that `text` lists for inputs of the given shapes, at most `most`."""
+    """The gears that `text` lists for inputs of the given shapes, at most `most`.
+
+    Raises:
+        AtcError: BAD_OPTION with ATC's code for the first check that fails.
+    """
     if not shapes:
         raise _fault(
             kind, "E10004", ("input_shape",), Text("{option} needs --input-shape with -1 in it")
@@ -377,7 +385,11 @@ def _bounded(kind: GearKind, digits: str) -> int:
 
 
 def refuse_too_many(kind: GearKind, count: int, most: int) -> None:
-    """Refuse more than `most` gears."""
+    """Refuse more than `most` gears.
+
+    Raises:
+        AtcError: BAD_OPTION.
+    """
     if count > most:
         raise _fault(
             kind,

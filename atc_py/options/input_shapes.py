@@ -152,7 +152,11 @@ _MOST = 4096 + 2 * 32
 
 
 def parse_size(text: str) -> tuple[int, int]:
-    """Height and width."""
+    """Height and width.
+
+    Raises:
+        AtcError: BAD_OPTION for a text that is not `H,W` with whole numbers in [1, 4160].
+    """
     parts = [part.strip() for part in text.split(",")]
     plain = [part for part in parts if part.isascii() and part.isdigit() and len(part) <= 4]  # noqa: PLR2004
     if len(parts) == len(plain) == len("HW"):

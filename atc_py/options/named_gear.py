@@ -70,7 +70,11 @@ class NamedGear(Result, frozen=True):
 
 
 def parse_named_gear(position: int | None, given: Mapping[GearKind, str]) -> NamedGear | None:
-    """The gear that one of four options names; None if none does."""
+    """The gear that one of four options names; None if none does.
+
+    Raises:
+        AtcError: OPTIONS_EXCLUDE where several do; BAD_OPTION for numbers that cannot be read.
+    """
     texts = [(kind, text) for kind, text in given.items() if text]
     options = ["--gear"] * (position is not None) + [kind.run_option for kind, _ in texts]
     if len(options) > 1:

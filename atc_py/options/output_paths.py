@@ -55,7 +55,12 @@ def output_file(
     option: str = _OUTPUT,
     example: str = "report.json",
 ) -> Path:
-    """The file that the user names with an option for what is made of the files `inputs`."""
+    """The file that the user names with an option for what is made of the files `inputs`.
+
+    Raises:
+        AtcError: BAD_OPTION for a text that names no file and for a file that is read, CANNOT_WRITE
+            if the path exists and is not a regular file.
+    """
     path = _file_at(given, example, option)
     if any(_is_same(path, file) for file in inputs):
         raise read_as_well(path)
@@ -64,6 +69,12 @@ def output_file(
 
 
 def output_folder(option: str, given: str | os.PathLike[str] | None) -> Path | None:
+    """The folder that the user names with `option`; None without the option.
+
+    Raises:
+        AtcError: BAD_OPTION for an empty name, which would be the current folder, and for `-`;
+            CANNOT_WRITE if the path exists and is not a folder.
+    """
     if given is None:
         return None
     text = os.fspath(given)

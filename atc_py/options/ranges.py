@@ -47,6 +47,9 @@ def parse_ranges(text: str) -> Ranges:
     """The ranges that a text of --input-shape gives.
 
     `n` is one number, `a~b` a range, `-1` any number of at least 1.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE with ATC's code for what cannot be read.
     """
     found: Ranges = {}
     for entry in text.split(";"):
@@ -74,7 +77,11 @@ def parse_ranges(text: str) -> Ranges:
 def shapes_and_ranges(
     given: str | Mapping[str, Sequence[int]],
 ) -> tuple[dict[str, Shape], Ranges]:
-    """The shapes of inputs, and the ranges of those with dims that each run decides."""
+    """The shapes of inputs, and the ranges of those with dims that each run decides.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE for what cannot be read.
+    """
     if not isinstance(given, str) and any(dim < 0 for dims in given.values() for dim in dims):
         given = shapes_text(given)
     if not isinstance(given, str) or not has_ranges(given):
@@ -98,6 +105,11 @@ def open_dims(ranges: Mapping[str, tuple[DimRange, ...]]) -> dict[str, Dims]:
 
 
 def refuse_ranges(ranges: Mapping[str, tuple[DimRange, ...]], why: str) -> None:
+    """Refuse ranges where each run needs one shape.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE.
+    """
     if ranges:
         raise BAD_INPUT_SHAPE.error(
             Text(

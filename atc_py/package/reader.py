@@ -78,7 +78,11 @@ class OfflineModel:
         return parse_ranges(text) if text else {}
 
     def array(self, member: str) -> npt.NDArray[np.generic]:
-        """The data of a constant, read-only and not copied; it stays valid after `close`."""
+        """The data of a constant, read-only and not copied; it stays valid after `close`.
+
+        Raises:
+            AtcError: OM_CONTENT where no constant has that member.
+        """
         if member not in self._types:
             raise self._missing_member(member, Text("no constant has"))
         dtype, shape = self._types[member]
@@ -100,6 +104,11 @@ class OfflineModel:
         return found
 
     def text(self, member: str) -> str:
+        """A member as text.
+
+        Raises:
+            AtcError: OM_CONTENT if the member is missing, or it is not UTF-8.
+        """
         if member not in self._entries:
             raise self._missing_member(member, Text("there is no"))
         try:

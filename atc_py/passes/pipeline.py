@@ -497,14 +497,22 @@ ROWS_BY_CLASS = {row.class_name: row for row in PIPELINE}
 
 
 def check_names(disabled: Iterable[str]) -> None:
-    """Refuse names, ours or ATC's, of no pass, and of passes that cannot be switched off."""
+    """Refuse names, ours or ATC's, of no pass, and of passes that cannot be switched off.
+
+    Raises:
+        AtcError: UNKNOWN_PASS or REQUIRED_PASS.
+    """
     for name, row in zip(sorted(disabled), find_passes(sorted(disabled)), strict=True):
         if not row.optional:
             raise REQUIRED_PASS.error(Text("{name} cannot be switched off", name=name))
 
 
 def find_passes(names: Iterable[str]) -> list[PassRow]:
-    """The passes of the pipeline that have `names`, ours or ATC's; UNKNOWN_PASS for others."""
+    """The passes of the pipeline that have `names`, ours or ATC's; UNKNOWN_PASS for others.
+
+    Raises:
+        AtcError: UNKNOWN_PASS.
+    """
     by_name = rows_by_name()
     rows = []
     for name in names:

@@ -17,7 +17,11 @@ _PLACE = Place(field=OPTION)
 
 
 def gears_by_name(file: OnnxFile, auto: AutoGears, most: int) -> Gears:
-    """The gears for the dims that a file leaves open, at most `most`."""
+    """The gears for the dims that a file leaves open, at most `most`.
+
+    Raises:
+        AtcError: BAD_OPTION where names have no numbers; as `parse_gears`.
+    """
     named: dict[str, tuple[DimSum, ...]] = {}
     bound: dict[str, int] = {}
     for declared in file.inputs:

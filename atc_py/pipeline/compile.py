@@ -160,6 +160,11 @@ class CompiledGraph(msgspec.Struct, frozen=True):
     warnings: tuple[Diagnostic, ...]  # what passes found that does not stop the conversion
 
     def write(self, output: Path, *, durable: bool) -> WrittenModel:
+        """Write the offline model.
+
+        Raises:
+            AtcError: CANNOT_WRITE; the previous file is then unchanged.
+        """
         return write_model(
             self.graph, output, self.contents, durable=durable, description=self.description
         )

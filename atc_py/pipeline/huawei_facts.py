@@ -48,6 +48,11 @@ _COUNTS = {
 
 
 def huawei_facts(file: HuaweiFile, *, with_ops: bool = False) -> HuaweiFacts:
+    """The content of an opened file.
+
+    Raises:
+        AtcError: BAD_HUAWEI_MODEL.
+    """
     if file.om2 is not None:
         models = _om2_models(file.om2)
     else:

@@ -19,6 +19,10 @@ def report_open_model(file: OnnxFile, options: CompileOptions) -> SourceModel:
     """Find out what is known of a file whose dims are open, besides those of the options.
 
     A file that rules or CANN's semantics change before it is compiled is not judged.
+
+    Raises:
+        AtcError: UNKNOWN_SOC, NO_BFLOAT16, BAD_INPUT_SHAPE; faults of inputs, and findings, that no
+            choice of dims removes.
     """
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)

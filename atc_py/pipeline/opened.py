@@ -30,6 +30,9 @@ def opened_model(
 
     A model with gears is opened at `gear`, the largest if None. `like` and `submodel` are those of
     `open_offline`; `options`, as `atc_py.convert` takes them, have no meaning for an offline model.
+
+    Raises:
+        AtcError: the file cannot be read or compiled; NO_SUCH_GEAR for a gear that it does not have.
     """
     from atc_py.pipeline.convert import convert
 

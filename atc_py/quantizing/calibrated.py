@@ -195,6 +195,9 @@ class Calibrated(msgspec.Struct, eq=False, kw_only=True):
 
         `form` is `ascend` or `qdq`; with `external` weights go into a file beside the model;
         `final` is the path, of the same name, that the file is moved to afterwards.
+
+        Raises:
+            AtcError: CANNOT_WRITE; NO_QDQ_FORM.
         """
         chosen = self.layers
         if layers is not None:

@@ -38,7 +38,11 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def load(self, histograms: dict[str, Histogram]) -> int:
-        """Put what the file holds into `histograms`; return how many samples that are."""
+        """Put what the file holds into `histograms`; return how many samples that are.
+
+        Raises:
+            AtcError: BAD_HISTOGRAM for a file that is damaged, or of another model.
+        """
         if not exists(self._path):
             return 0
         place = Place(str(self._path))
@@ -79,6 +83,11 @@ class Checkpoint:
             self.write(histograms)
 
     def write(self, histograms: Mapping[str, Histogram]) -> None:
+        """Write what has been counted.
+
+        Raises:
+            AtcError: CANNOT_WRITE.
+        """
         if self._samples == self._kept:
             return
         results = {name: histogram.as_bytes() for name, histogram in histograms.items()}

@@ -76,6 +76,9 @@ class Library:
         """One entry a file, by group and stem; only files of two layers are opened.
 
         Files of a lower library whose operator an upper library has as well are left out.
+
+        Raises:
+            AtcError: BAD_SPEC where two groups have a file of one stem.
         """
         own = self._index()
         lower = self._below.index() if self._below is not None else ()
@@ -182,7 +185,11 @@ def _refuse_second(first: IndexEntry | None, second: IndexEntry) -> None:
 
 @cache
 def library(list_name: str = FIRST_LIST) -> Library:
-    """The specifications of a list that atc-py brings along, or of all for `any`."""
+    """The specifications of a list that atc-py brings along, or of all for `any`.
+
+    Raises:
+        AtcError: BAD_OPTION where no list has that name.
+    """
     if list_name != ANY_LIST:
         return Library(find_list(list_name).folder)
     both: Library | None = None
@@ -192,6 +199,10 @@ def library(list_name: str = FIRST_LIST) -> Library:
 
 
 def specifications(folder: Path | None, list_name: str = DEFAULT_LIST) -> Library:
-    """The specifications of a list, or of any, overlaid by a user's folder if given."""
+    """The specifications of a list, or of any, overlaid by a user's folder if given.
+
+    Raises:
+        AtcError: BAD_OPTION where no list has that name; else as `Library.overlay` does.
+    """
     built_in = library(list_name)
     return built_in if folder is None else built_in.overlay(folder)

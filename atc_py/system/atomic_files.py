@@ -46,7 +46,11 @@ _HELP_ELSE = Text("check the permissions of file and folder, or choose another p
 
 
 def write_files(contents: Mapping[Path, str | bytes]) -> None:
-    """Write files as `atomic_write` does, or none of them if one cannot be opened."""
+    """Write files as `atomic_write` does, or none of them if one cannot be opened.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
     with ExitStack() as stack:
         for path, content in contents.items():
             data = content.encode("utf-8") if isinstance(content, str) else content
@@ -237,7 +241,11 @@ _FOLDER_HELP_ELSE = Text(
 
 
 def make_folder(folder: Path) -> None:
-    """Make `folder` and those above it where they are not there."""
+    """Make `folder` and those above it where they are not there.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

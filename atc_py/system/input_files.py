@@ -176,7 +176,11 @@ def map_regular(path: Path) -> mmap.mmap | bytes:
 
 
 def map_file(path: Path) -> mmap.mmap | bytes:
-    """The bytes of the file that a user named, as `map_regular` gives them."""
+    """The bytes of the file that a user named, as `map_regular` gives them.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND or FILE_UNREADABLE.
+    """
     check_name(path)
     try:
         return map_regular(path)
@@ -192,7 +196,11 @@ def unmap(data: mmap.mmap | bytes) -> None:
 
 
 def check_name(path: Path) -> None:
-    """Refuse a name that no file can have."""
+    """Refuse a name that no file can have.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND for a NUL byte in it.
+    """
     if "\0" in str(path):
         raise FILE_NOT_FOUND.error(Text("a path cannot hold a NUL byte"), place=Place(str(path)))
 

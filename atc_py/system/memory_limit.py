@@ -96,7 +96,11 @@ def held_memory(nbytes: int) -> Iterator[None]:
 
 
 def require_memory(wanted: int, what: str, place: Place | None = None) -> None:
-    """Refuse to hold `wanted` bytes for `what` where the limit is lower."""
+    """Refuse to hold `wanted` bytes for `what` where the limit is lower.
+
+    Raises:
+        AtcError: MEMORY_LIMIT with both sizes.
+    """
     limit = memory_limit()
     if wanted > limit:
         text = Text("{what} would take {size}; the limit is {limit}")
@@ -105,7 +109,11 @@ def require_memory(wanted: int, what: str, place: Place | None = None) -> None:
 
 
 def require_own_memory(others: int = 0) -> None:
-    """Refuse to begin where `ulimit` leaves too little for Python's libraries themselves."""
+    """Refuse to begin where `ulimit` leaves too little for Python's libraries themselves.
+
+    Raises:
+        AtcError: MEMORY_LIMIT with both sizes.
+    """
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "")
     count = int(threads) if threads.isascii() and threads.isdigit() else os.cpu_count() or 1
     wanted = _OWN + others + _OWN_THREAD * (max(count, 1) - 1)
@@ -127,7 +135,11 @@ def require_own_memory(others: int = 0) -> None:
 
 
 def parse_size(size: int | str) -> int:
-    """The bytes of a size: a number or a text such as `512M`, `1.5GiB`, `2 GB` (1024)."""
+    """The bytes of a size: a number or a text such as `512M`, `1.5GiB`, `2 GB` (1024).
+
+    Raises:
+        AtcError: BAD_OPTION for another text, or for less than 1 MiB.
+    """
     found = _SIZE.fullmatch(str(size).strip())
     nbytes = int(float(found[1]) * _UNITS[found[2].upper()]) if found else -1
     if nbytes < _LEAST:

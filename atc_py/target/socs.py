@@ -442,7 +442,11 @@ def is_former_name(name: str) -> bool:
 
 
 def find_soc(name: str) -> Soc:
-    """The row called `name`, or once called so, in any case of letters; UNKNOWN_SOC for others."""
+    """The row called `name`, or once called so, in any case of letters; UNKNOWN_SOC for others.
+
+    Raises:
+        UNKNOWN_SOC: there is none.
+    """
     row = _BY_NAME.get(name.lower())
     if row is None:
         names = [soc.name for soc in _ROWS]

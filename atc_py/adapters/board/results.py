@@ -83,7 +83,11 @@ def read_results(folder: Path, path: Path) -> BoardResults:
 
 
 def read_record(file: Path, kind: type[_Record], path: Path) -> _Record:
-    """A document of the results; `path` is what the user gave."""
+    """A document of the results; `path` is what the user gave.
+
+    Raises:
+        AtcError: BAD_RESULTS where it is not there or has another form.
+    """
     try:
         return msgspec.json.decode(read_bytes(file, _MOST_DOCUMENT, own=True), type=kind)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:

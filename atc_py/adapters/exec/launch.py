@@ -40,6 +40,9 @@ def launch(command: Sequence[str], run: Path, on_notice: Callable[[Notice], None
     It has the launcher's streams, and is in its process group: what the terminal sends goes to both.
 
     `run` is the folder of the run, with its settings; `on_notice` gets what processes want said.
+
+    Raises:
+        AtcError: PROGRAM_NOT_STARTED where the system does not start it.
     """
     seen: set[str] = set()
     if not hasattr(os, "posix_spawnp"):

@@ -86,6 +86,10 @@ def compare_run(
     `data` is what the board was fed, as a comparison takes it, with settings of AIPP; `draws` are
     samples or their number, and the seed, of inputs that are not given; `device` runs the model
     here.
+
+    Raises:
+        AtcError: what a comparison raises; BAD_MODEL_JSON, BAD_BOARD_TABLE, NO_DUMPS and what a
+            folder's files raise.
     """
     with (
         work_folder() as folder,

@@ -57,7 +57,11 @@ def board_times(
 
 
 def measured_beside(cost: NetworkCost, tables: Sequence[Path], json: Path | None) -> BoardTimes:
-    """Times in tables of msprof beside an estimate; `json` is as for `opened_json`."""
+    """Times in tables of msprof beside an estimate; `json` is as for `opened_json`.
+
+    Raises:
+        AtcError: BAD_BOARD_TABLE or BAD_MODEL_JSON, and what reading raises.
+    """
     measured = read_kernels(tables)
     with opened_json(json) as model:
         return board_times(cost, measured, model)

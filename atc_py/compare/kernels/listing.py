@@ -214,7 +214,12 @@ def index_place(model: OfflineModel) -> Place:
 
 
 def read_kernels(model: OfflineModel) -> KernelList:
-    """The list of the model's kernels; empty where no node launches one."""
+    """The list of the model's kernels; empty where no node launches one.
+
+    Raises:
+        AtcError: OM_CONTENT if nodes have kernels but their list is missing, or does
+            not follow its schema.
+    """
     member = KERNELS + INDEX
     place = index_place(model)
     if member not in model.members:
@@ -234,6 +239,9 @@ def check_trust(path: Path, *, trusted: bool) -> None:
 
     Its digests say that the file is as it was written, not who wrote it; kernels of an ONNX model
     come from templates of this machine.
+
+    Raises:
+        AtcError: NOT_TRUSTED.
     """
     if not trusted and is_offline(path):
         raise NOT_TRUSTED.error(

@@ -66,7 +66,11 @@ def _first_error(text: str) -> str:
 
 
 def find_compiler(*, sanitize: bool = False) -> Compiler:
-    """The compiler that CXX names, or the first of g++, clang++ and c++."""
+    """The compiler that CXX names, or the first of g++, clang++ and c++.
+
+    Raises:
+        AtcError: NO_COMPILER.
+    """
     given = os.environ.get("CXX", "").split()
     if given:
         if shutil.which(given[0]) is None:

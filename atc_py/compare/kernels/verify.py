@@ -59,6 +59,11 @@ def packed_inputs(kernel: KernelEntry, arrays: Sequence[NDArray[Any]]) -> tuple[
 
 
 def stored_outputs(kernel: KernelEntry, outputs: Sequence[TensorFacts]) -> tuple[TensorFacts, ...]:
+    """The arrays that a kernel writes, as it addresses them.
+
+    Raises:
+        AtcError: OM_CONTENT as for inputs.
+    """
     types = []
     for port, facts in zip(kernel["outputs"], outputs, strict=True):
         origin, storage = _place(kernel, port, facts)

@@ -42,7 +42,11 @@ class TwinValues:
         return self._found[name].value if name in self._found else name
 
     def value(self, name: str, run: ReferenceRun) -> NDArray[Any] | None:
-        """A value of the fixed model, as a run of the original has it; None if it has none."""
+        """A value of the fixed model, as a run of the original has it; None if it has none.
+
+        Raises:
+            AtcError: REFERENCE_FAILED where the run gives it dims that contradict the types of the model.
+        """
         value = run.value(self.source(name))
         relation = self._found[name].relation if name in self._found else None
         if value is None or relation is None:

@@ -152,6 +152,9 @@ def prove(
 
     `groups` are the steps of each rewrite; `twins` are the values of the original that values of
     the fixed model stand for.
+
+    Raises:
+        AtcError: REFERENCE_FAILED where neither engine runs one of the models.
     """
     result = FixProof(
         tuple(feeds.seeds),

@@ -44,6 +44,11 @@ class OrtModel:
         self._session: Any = self._loaded(emulated)
 
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The outputs by name, in the dtypes that the model declares.
+
+        Raises:
+            AtcError: MISSING_RUN_INPUT, BAD_RUN_INPUT, DEVICE_MEMORY or DEVICE_FAILED.
+        """
         found = self._fetched(inputs, [name for name, _ in self._outputs])
         ports = self.description.outputs
         arrays = {
@@ -150,6 +155,11 @@ _MEMORY = ("bad_alloc", "allocate memory", "bad allocation")
 
 
 def onnxruntime() -> ModuleType:
+    """The library.
+
+    Raises:
+        AtcError: NO_ONNXRUNTIME when it is not installed.
+    """
     try:
         import onnxruntime as library
     except ImportError as error:
@@ -172,9 +182,20 @@ class OrtBackend:
         self._models: list[OrtModel] = []
 
     def open(self) -> None:
+        """Load onnxruntime.
+
+        Raises:
+            AtcError: NO_ONNXRUNTIME when it is not installed.
+        """
         self._library = onnxruntime()
 
     def load(self, model: LoadedModel) -> OrtModel:
+        """Export a model and make a session of it.
+
+        Raises:
+            AtcError: NO_ONNX_FORM with every node that has none; DEVICE_FAILED when the device is
+                not open or onnxruntime refuses the model.
+        """
         if self._library is None:
             raise not_open(self.name)
         loaded = OrtModel(model, self._library)
@@ -184,6 +205,11 @@ class OrtBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
+        """The outputs for `inputs`, by name.
+
+        Raises:
+            AtcError: MISSING_RUN_INPUT, BAD_RUN_INPUT, DEVICE_MEMORY or DEVICE_FAILED.
+        """
         return own_model(self._models, handle).run(inputs)
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:

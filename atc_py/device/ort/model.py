@@ -136,6 +136,11 @@ class Emulator:
         return made
 
     def emulated(self) -> Emulated:
+        """The model.
+
+        Raises:
+            AtcError: NO_ONNX_FORM for each node that has no form.
+        """
         units = [unit for unit in map(self._unit, range(len(self._description.nodes))) if unit]
         self._sink.raise_errors()
         try:

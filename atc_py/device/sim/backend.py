@@ -27,6 +27,11 @@ class SimBackend:
         self._is_open = True
 
     def load(self, model: LoadedModel) -> SimModel:
+        """Check a model; its constants are opened, its memory is taken in the first run.
+
+        Raises:
+            AtcError: OM_CONTENT with every finding; DEVICE_FAILED when the device is not open.
+        """
         self._require_open()
         loaded = SimModel(model)
         self._models.append(loaded)
@@ -41,6 +46,11 @@ class SimBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
+        """The outputs for `inputs`, by name.
+
+        Raises:
+            AtcError: MISSING_RUN_INPUT, BAD_RUN_INPUT or DEVICE_FAILED.
+        """
         return self._own(handle).run(inputs)
 
     def progress(self, handle: DeviceModel) -> tuple[int, int] | None:
@@ -49,6 +59,11 @@ class SimBackend:
         return model.progress if isinstance(model, SimModel) else None
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
+        """The nodes of the last complete run in their order; empty before the first.
+
+        Raises:
+            AtcError: DEVICE_FAILED when the model is not loaded.
+        """
         return self._own(handle).profile
 
     def close(self) -> None:

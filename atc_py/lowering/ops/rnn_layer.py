@@ -43,6 +43,9 @@ def read_activations(b: Builder, usual: tuple[str, ...], directions: int) -> Act
     """Read the activations of the builder's node; `usual` are one direction's defaults.
 
     Alphas and betas are consumed in the order of the activations that have one.
+
+    Raises:
+        AtcError: BAD_NODE when there are too few or too many, or one is unknown.
     """
     default = usual * directions
     names = tuple(name.lower() for name in _strings(b)) or default

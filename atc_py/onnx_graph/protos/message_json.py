@@ -52,7 +52,11 @@ _GROWTH = 12
 
 
 def onnx_graph_json(path: Path) -> Json:
-    """The graph of an ONNX file; weights in other files stay there."""
+    """The graph of an ONNX file; weights in other files stay there.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, FILE_TOO_LARGE, MEMORY_LIMIT, or NOT_ONNX.
+    """
     data = read_bytes(path, _MOST)
     place = Place(file=str(path))
     require_memory(len(data) * _GROWTH, Text("the JSON text of the model"), place)

@@ -226,7 +226,11 @@ class TensorReader:
         return DenseConst(np.ndarray(shape, dtype.numpy, raw))
 
     def const(self, tensor: TensorProto, place: Place) -> ConstData:
-        """The tensor as a constant; large data stays in its file."""
+        """The tensor as a constant; large data stays in its file.
+
+        Raises:
+            AtcError: BAD_TENSOR, EXTERNAL_DATA_MISSING or EXTERNAL_DATA_OUTSIDE.
+        """
         entries, markers = self._entries(tensor, place)
         if markers:
             return self._cut_tensor(tensor, len(tensor.external_data), markers[0], place)
@@ -237,7 +241,11 @@ class TensorReader:
         return _mapped_const(span.file, span.start, dtype, shape)
 
     def elsewhere(self, tensor: TensorProto, place: Place) -> Elsewhere | None:
-        """The place of the data of a tensor of any dtype outside the message itself."""
+        """The place of the data of a tensor of any dtype outside the message itself.
+
+        Raises:
+            AtcError: BAD_TENSOR, EXTERNAL_DATA_MISSING or EXTERNAL_DATA_OUTSIDE.
+        """
         entries, markers = self._entries(tensor, place)
         if markers:
             cut = self._slimmed.cuts[int(markers[0].removeprefix(self._slimmed.token))]

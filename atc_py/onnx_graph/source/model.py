@@ -178,26 +178,43 @@ class SourceTensor(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def required_dtype(self) -> DType:
-        """The element type; INTERNAL if unknown: such models are refused before lowering."""
+        """The element type; INTERNAL if unknown: such models are refused before lowering.
+
+        Raises:
+            AtcError: INTERNAL; models with such tensors are refused before they are lowered.
+        """
         if self.dtype is None:
             raise INTERNAL.error(Text('the element type of "{name}" is not known', name=self.name))
         return self.dtype
 
     @property
     def required_dims(self) -> Dims:
-        """The dims, whose number must be known; else INTERNAL, for the same reason."""
+        """The dims, whose number must be known; else INTERNAL, for the same reason.
+
+        Raises:
+            AtcError: INTERNAL; models with such tensors are refused before they are lowered.
+        """
         if self.dims is None:
             raise INTERNAL.error(Text('the rank of "{name}" is not known', name=self.name))
         return self.dims
 
     @property
     def shape(self) -> Shape:
-        """The dims, all of them known; OpenShapeError where one is open."""
+        """The dims, all of them known; OpenShapeError where one is open.
+
+        Raises:
+            OpenShapeError: one of them is open.
+            AtcError: INTERNAL; the rank is not known.
+        """
         return closed_shape(self.required_dims)
 
     @property
     def rank(self) -> int:
-        """Number of axes, which must be known."""
+        """Number of axes, which must be known.
+
+        Raises:
+            AtcError: INTERNAL; it is not known.
+        """
         return len(self.required_dims)
 
 

@@ -31,6 +31,10 @@ def assigned_configs(file: AippFile, inputs: Sequence[str]) -> dict[int, AippCon
     """The configurations of a file by the position of their input among `inputs`, by name.
 
     Names of inputs are refused, as ATC takes them for Caffe models alone.
+
+    Raises:
+        AtcError: BAD_AIPP (E10052) for an input that the model does not have, for names, which
+            ATC takes for Caffe models alone, and for two configurations for one input.
     """
     results: dict[int, AippConfig] = {}
     for config in file.configs:
@@ -314,6 +318,11 @@ def checked_pictures(
     """The settings of a run's pictures, checked as a device checks them.
 
     The network's batch is the number of pictures, `most` the `max_src_image_size` of the model.
+
+    Raises:
+        AtcError: BAD_AIPP for another number of pictures than the batch, a format or geometry that
+            the SoC does not take, sizes that are not the network's, and pictures that have more
+            than `most` bytes together.
     """
     batch = network.shape[network.layout.index("N")]
     if len(pictures) != batch:

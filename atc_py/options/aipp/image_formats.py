@@ -74,6 +74,11 @@ _BY_NAME = {row.name: row for row in IMAGE_FORMATS}
 
 
 def image_format(name: str) -> ImageFormat:
+    """The format called `name`.
+
+    Raises:
+        AtcError: BAD_AIPP where it is not modeled.
+    """
     row = _BY_NAME.get(name)
     if row is None:
         raise BAD_AIPP.error(

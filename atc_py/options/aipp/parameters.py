@@ -92,7 +92,12 @@ def _check_shared(pictures: Sequence[AippSettings]) -> None:
 
 
 def parameter_bytes(pictures: Sequence[AippSettings]) -> bytes:
-    """The buffer for the settings of a run's pictures, one entry a picture."""
+    """The buffer for the settings of a run's pictures, one entry a picture.
+
+    Raises:
+        AtcError: BAD_AIPP for no pictures or more than 127, settings of the header in which they
+            differ, a format that has no number, a border's value, and numbers without room.
+    """
     if not 1 <= len(pictures) <= MOST_PICTURES:
         raise _refusal(
             Text(
@@ -157,6 +162,10 @@ def settings_of_bytes(data: bytes, file: str | None = None) -> tuple[AippSetting
     was made of; the results of AIPP do not, as it computes with float16.
 
     `file` is the path of the buffer, for messages.
+
+    Raises:
+        AtcError: BAD_AIPP for another number of bytes than its number of pictures needs, an
+            unknown format, and switches for what is not there.
     """
     if len(data) < HEADER_BYTES:
         raise _refusal(

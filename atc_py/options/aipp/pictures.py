@@ -217,7 +217,11 @@ def _read_array(path: Path) -> NDArray[np.uint8]:
 
 
 def resized(rgb: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
-    """Pixels at another height and width: Pillow's bilinear filter."""
+    """Pixels at another height and width: Pillow's bilinear filter.
+
+    Raises:
+        AtcError: NO_PILLOW.
+    """
     try:
         from PIL import Image
     except ImportError:

@@ -82,6 +82,11 @@ class GePartition(msgspec.Struct, frozen=True):
 
 
 def read_header(source: GeSource, start: int, end: int) -> GeHeader:
+    """The header of the model that begins at `start`.
+
+    Raises:
+        AtcError: BAD_HUAWEI_MODEL.
+    """
     if end - start < HEADER_BYTES:
         raise source.fault(
             Text("it has {count} bytes, fewer than its header", count=end - start), "header"

@@ -59,7 +59,11 @@ class DumpSource(GeSource):
 
 
 def read_dump(path: Path) -> Dump:
-    """The dump in a file, or the table of statistics."""
+    """The dump in a file, or the table of statistics.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_DUMP.
+    """
     if path.suffix == STATISTICS:
         rows = (
             DumpTensor(

@@ -84,7 +84,11 @@ def parsed_name(name: str, path: Path) -> DumpFile | None:
 
 
 def find_dumps(folder: Path) -> DumpFolder:
-    """The dumps below a folder; of several executions the first one of the newest run."""
+    """The dumps below a folder; of several executions the first one of the newest run.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, NO_DUMPS, or BAD_DUMP for far too many files.
+    """
     check_name(folder)
     runs: defaultdict[Execution, list[DumpFile]] = defaultdict(list)
     models: defaultdict[Execution, dict[str, None]] = defaultdict(dict)

@@ -44,6 +44,11 @@ class GeLaunch(msgspec.Struct, frozen=True):
 
 
 def model_launches(model: HuaweiModel) -> tuple[GeLaunch, ...]:
+    """The launches of a model in order.
+
+    Raises:
+        AtcError: BAD_HUAWEI_MODEL.
+    """
     kernels = {task.op_index: task.kernel_name for task in model.tasks if task.op_index is not None}
     return tuple(_launch(op, kernels) for op in model.launches)
 

@@ -103,7 +103,11 @@ class HuaweiModel:
         return () if self.definition is None else self.definition.graphs
 
     def run_graphs(self) -> tuple[GeGraph, ...]:
-        """The main graph and those that its ops run, in the order in which they are named."""
+        """The main graph and those that its ops run, in the order in which they are named.
+
+        Raises:
+            AtcError: BAD_HUAWEI_MODEL where a graph runs itself, or one is not there.
+        """
         by_name: dict[str, GeGraph] = {}
         for graph in self.graphs:
             by_name.setdefault(graph.name, graph)
@@ -192,6 +196,9 @@ class HuaweiModel:
         """The tensor of a constant and its data in the file; None of an op that has none.
 
         The data are in storage format, as `desc.layout` and `desc.dims` of the tensor say.
+
+        Raises:
+            AtcError: BAD_HUAWEI_MODEL for data outside of the weights.
         """
         tensor = op.attributes.get("value")
         if not isinstance(tensor, GeTensor):

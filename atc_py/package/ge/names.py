@@ -27,13 +27,22 @@ class GeNameTable:
         self._known: dict[bytes, tuple[str, bool]] = {}
 
     def resolve(self, key: bytes) -> tuple[str, bool]:
-        """The name of an attribute, and whether its integers stand for texts."""
+        """The name of an attribute, and whether its integers stand for texts.
+
+        Raises:
+            AtcError: BAD_HUAWEI_MODEL for a number that the table does not have.
+        """
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._resolved(key)
         return known
 
     def text(self, number: int) -> str:
+        """The text that an integer stands for.
+
+        Raises:
+            AtcError: BAD_HUAWEI_MODEL where there is none.
+        """
         if not 0 <= number < len(self.texts):
             raise self._missing(number, "attr_value_enum", len(self.texts))
         return self.texts[number]

@@ -23,6 +23,11 @@ class GePictures(msgspec.Struct, frozen=True):
 
 
 def model_pictures(model: HuaweiModel) -> Iterator[GePictures]:
+    """AIPP of the inputs of a model.
+
+    Raises:
+        AtcError: BAD_HUAWEI_MODEL.
+    """
     for graph in model.run_graphs():
         modes = {op.name: op.attributes.text(_MODE) for op in graph.ops if op.type in INPUT_OPS}
         for op in graph.ops:

@@ -45,6 +45,11 @@ class GeSource:
         return BAD_HUAWEI_MODEL.error(message, place=Place(file=self.file, field=part or None))
 
     def fields(self, span: ByteSpan) -> Iterator[WireField]:
+        """The fields of a message.
+
+        Raises:
+            AtcError: BAD_HUAWEI_MODEL where the bytes break the wire format.
+        """
         try:
             yield from wire_fields(self.data, *span)
         except WireError as error:
@@ -63,7 +68,11 @@ class GeSource:
         return dict(found)
 
     def spend(self, fields: int) -> None:
-        """Note that so many fields, or what takes as much memory, are kept."""
+        """Note that so many fields, or what takes as much memory, are kept.
+
+        Raises:
+            AtcError: BAD_HUAWEI_MODEL where they are too many.
+        """
         self._left -= fields
         if self._left < 0:
             raise self.fault(Text("its messages have more than {most} fields", most=MOST_KEPT))

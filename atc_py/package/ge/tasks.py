@@ -114,6 +114,11 @@ def read_tasks(source: GeSource, span: ByteSpan) -> Iterator[GeTask]:
 
 
 def read_kernels(source: GeSource, span: ByteSpan) -> Iterator[GeKernel]:
+    """The kernels of a partition TBE_KERNELS.
+
+    Raises:
+        AtcError: BAD_HUAWEI_MODEL where a kernel does not begin or end as it should.
+    """
     at, count = span.start, 0
     while at < span.end:
         whole = at + _KERNEL_HEAD.size <= span.end

@@ -42,7 +42,12 @@ _ACL |= {each.value.upper(): each for each in DType if each.is_integer}
 
 
 def read_controls(options: PrecisionOptions, mode: PrecisionMode, names: ModelNames) -> Controls:
-    """The user's controls of single parts of the model that has `names`; no name may be unknown."""
+    """The user's controls of single parts of the model that has `names`; no name may be unknown.
+
+    Raises:
+        AtcError: as `atc_py.system.input_files.read_text` does, BAD_CONTROL_FILE, BAD_OPTION, OPTIONS_EXCLUDE,
+            and NOT_IN_MODEL for every name that nothing has.
+    """
     controls, unknown = find_controls(options, mode, names)
     if unknown:
         raise AtcError(*unknown)
@@ -52,7 +57,11 @@ def read_controls(options: PrecisionOptions, mode: PrecisionMode, names: ModelNa
 def find_controls(
     options: PrecisionOptions, mode: PrecisionMode, names: ModelNames
 ) -> tuple[Controls, tuple[Diagnostic, ...]]:
-    """`read_controls`, with NOT_IN_MODEL for each unknown name instead of an error."""
+    """`read_controls`, with NOT_IN_MODEL for each unknown name instead of an error.
+
+    Raises:
+        AtcError: as `read_controls`, but for NOT_IN_MODEL.
+    """
     reader = _Reader(names)
     implementations = reader.implementations(options.op_precision_mode)
     listed = _listed_modes(options.implementations)

@@ -16,6 +16,9 @@ def open_offline(path: Path, like: Path | None = None, submodel: str | None = No
 
     `like` is the ONNX file that a model of Huawei's was made of, which has what its fused launches
     lost; `submodel` the position or name of the model of a file of Huawei's that has several.
+
+    Raises:
+        AtcError: as `open_verified` and `open_huawei` do; HUAWEI_NOT_RUN.
     """
     if is_huawei(path):
         from atc_py.pipeline.huawei.opening import open_imported

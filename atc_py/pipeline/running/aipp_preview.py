@@ -51,6 +51,11 @@ class PreviewOptions:
 
 
 def preview(config_file: Path, picture_file: Path, options: PreviewOptions) -> AippPreview:
+    """Preview of a picture after AIPP.
+
+    Raises:
+        AtcError: BAD_AIPP, BAD_PICTURE, or faults of files.
+    """
     config = _chosen(config_file, options.input)
     rgb = read_picture(picture_file)
     network = _network(config, options, (rgb.shape[0], rgb.shape[1]))

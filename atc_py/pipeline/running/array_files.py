@@ -31,7 +31,12 @@ _REASON = 200
 
 
 def read_npy(path: Path, most: int | None = None) -> Array:
-    """The array of an .npy file of which an input accepts `most` bytes."""
+    """The array of an .npy file of which an input accepts `most` bytes.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, MEMORY_LIMIT, or BAD_DATA_FILE for a file that is
+            not .npy, is cut short, or has elements that no tensor has.
+    """
     with opened(path) as file, reporting_damage(path):
         if file.read(2) == b"PK":
             raise ValueError("it is an archive of arrays; give it the suffix .npz")
@@ -161,6 +166,11 @@ class ArrayRows:
         self.shape = shape
 
     def read(self, count: int) -> npt.NDArray[Any]:
+        """The next rows.
+
+        Raises:
+            AtcError: BAD_DATA_FILE where the file ends before them.
+        """
         shape = (count, *self.shape[1:])
         size = math.prod(shape) * self.dtype.itemsize
         with reporting_damage(self._path):

@@ -109,6 +109,9 @@ def random_feeds(ports: Iterable[Port], seed: int) -> dict[str, Array]:
     """Random arrays for all ports; the same seed gives the same arrays everywhere.
 
     Floats are standard normal, integers uniform in [0, 16), bools fair coins.
+
+    Raises:
+        AtcError: MEMORY_LIMIT where they would take more than the limit.
     """
     ports = list(ports)
     require_feeds(ports)
@@ -119,7 +122,11 @@ def random_feeds(ports: Iterable[Port], seed: int) -> dict[str, Array]:
 
 
 def require_feeds(ports: Iterable[Port]) -> None:
-    """Refuse to make data for all `ports` that take more memory than the limit."""
+    """Refuse to make data for all `ports` that take more memory than the limit.
+
+    Raises:
+        AtcError: MEMORY_LIMIT at the largest input.
+    """
     sizes = {
         port.name: element_count(_random_shape(port)) * max(port.dtype.itemsize, _WIDEST)
         for port in ports

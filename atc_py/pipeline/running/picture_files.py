@@ -30,7 +30,12 @@ def picture_feeds(
     settings: Path | None,
     sink: Sink,
 ) -> dict[str, Array]:
-    """Arrays from `name=file` texts, of which some are pictures, and from a file of settings."""
+    """Arrays from `name=file` texts, of which some are pictures, and from a file of settings.
+
+    Raises:
+        AtcError: as `read_feeds`, `settings_feeds` and `read_pictures` do; BAD_RUN_INPUT for data
+            that are given twice.
+    """
     found = {} if settings is None else settings_feeds(description, settings)
     rest = [text for text in texts if not _is_picture(description, text)]
     given = read_feeds(rest, ports, sink)

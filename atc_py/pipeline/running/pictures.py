@@ -31,7 +31,12 @@ SETTINGS_HELP = Text(
 
 
 def filled(description: OmModel, feeds: Mapping[str, Array]) -> dict[str, Array]:
-    """Feeds in which pictures for dynamic AIPP fill their inputs, with zeros after them."""
+    """Feeds in which pictures for dynamic AIPP fill their inputs, with zeros after them.
+
+    Raises:
+        AtcError: BAD_RUN_INPUT for fewer bytes than the pictures of the run's settings have, and
+            for settings that the kernel of the SoC takes otherwise.
+    """
     found = {**feeds}
     rules = rules_of(find_soc(description.soc).family.value)
     for each in _dynamic_inputs(description):
@@ -116,7 +121,12 @@ def _check_size(found: PictureInput, array: Array, feeds: Mapping[str, Array]) -
 
 
 def settings_feeds(description: OmModel, path: Path) -> dict[str, Array]:
-    """The parameter buffers that a file of settings gives, by the input that takes them."""
+    """The parameter buffers that a file of settings gives, by the input that takes them.
+
+    Raises:
+        AtcError: BAD_AIPP where the file or its settings are wrong, or the model has no dynamic
+            AIPP; FILE_NOT_FOUND and its like.
+    """
     dynamic = _dynamic_inputs(description)
     if not dynamic:
         raise BAD_AIPP.error(
@@ -137,7 +147,11 @@ def settings_feeds(description: OmModel, path: Path) -> dict[str, Array]:
 
 
 def whole_picture_settings(description: OmModel) -> dict[str, Array]:
-    """Parameter buffers for RGB or gray pictures of the network's size, as they are."""
+    """Parameter buffers for RGB or gray pictures of the network's size, as they are.
+
+    Raises:
+        AtcError: BAD_AIPP where such pictures have more bytes than the input.
+    """
     feeds: dict[str, Array] = {}
     for each in _dynamic_inputs(description):
         count, channels, height, width = each.features

@@ -86,7 +86,11 @@ def files_of_sample(
 
 
 def batches(paths: Sequence[Path], size: int, folder: Path) -> list[Sequence[Path]]:
-    """Pictures in groups of as many as the model takes at a time, in their order."""
+    """Pictures in groups of as many as the model takes at a time, in their order.
+
+    Raises:
+        AtcError: NO_SAMPLES for part of a group.
+    """
     if len(paths) % size:
         raise NO_SAMPLES.error(
             Text(
@@ -102,7 +106,11 @@ def batches(paths: Sequence[Path], size: int, folder: Path) -> list[Sequence[Pat
 
 
 def entries(path: Path) -> list[Path]:
-    """Entries of a folder, in order of names; a file itself."""
+    """Entries of a folder, in order of names; a file itself.
+
+    Raises:
+        AtcError: NO_SAMPLES.
+    """
     if not path.is_dir():
         return [path]
     found = sorted(each for each in path.iterdir() if not _ASIDE.fullmatch(each.name))

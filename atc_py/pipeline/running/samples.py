@@ -83,6 +83,9 @@ def open_samples(
 
     A path is a folder with one file, or one folder, for each sample, or an array file with the
     samples along the first axis. Messages call the `option` that gives them so.
+
+    Raises:
+        AtcError: NO_SAMPLES where there are none; BAD_OPTION for a name that is not an input's.
     """
     named = named_paths(given, ports, option)
     return RowSamples(named, ports) if has_rows(named) else FileSamples(named, ports, sink)
@@ -96,7 +99,12 @@ def has_rows(named: Sequence[tuple[str | None, Path]]) -> bool:
 def named_paths(
     given: Sequence[str | os.PathLike[str]], ports: Sequence[Port], option: str
 ) -> list[tuple[str | None, Path]]:
-    """(input or None, path) of each `PATH` or `NAME=PATH` text."""
+    """(input or None, path) of each `PATH` or `NAME=PATH` text.
+
+    Raises:
+        AtcError: NO_SAMPLES for a path that does not exist; BAD_OPTION for a name that is not an
+            input's, and for several texts of which one has no name.
+    """
     named = [_split(str(text), ports, option) for text in given]
     if len(named) > 1 and any(name is None for name, _ in named):
         raise BAD_OPTION.error(
@@ -119,7 +127,11 @@ def named_paths(
 def checked(
     samples: Samples | Iterable[tuple[str, Feeds]], ports: Sequence[Port]
 ) -> Iterator[SampleFeeds]:
-    """Yield samples that the model takes."""
+    """Yield samples that the model takes.
+
+    Raises:
+        AtcError: BAD_SAMPLE for another dtype or shape; SAMPLE_NOT_FINITE; what reading raises.
+    """
     for label, feeds in samples:
         for port in ports:
             if port.name not in feeds:

@@ -29,6 +29,11 @@ class StoredArray:
 
 
 def stored_array(array: NDArray[Any], path: Path) -> StoredArray:
+    """Write an array to a file.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
     try:
         array.tofile(path)
     except OSError as error:

@@ -57,7 +57,11 @@ class AmctConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choice(values: Mapping[str, Any], place: Place, *, asymmetric: bool) -> LayerChoice:
-    """The choice of fields by AMCT's names; `asymmetric` is what holds where no field says it."""
+    """The choice of fields by AMCT's names; `asymmetric` is what holds where no field says it.
+
+    Raises:
+        AtcError: BAD_QUANT_CONFIG for a value outside its limits.
+    """
     settings = {"symmetric": not values.get("asymmetric", asymmetric)}
     for ours, theirs in (
         ("max_percentile", "max_percentile"),

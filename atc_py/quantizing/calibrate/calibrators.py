@@ -166,7 +166,11 @@ def mse(histogram: Histogram, settings: RangeOptions) -> ValueRange:
 
 
 def range_error(pieces: Pieces, bounds: ValueRange, *, symmetric: bool = False) -> float:
-    """The sum of squared errors of values on the codes of a range."""
+    """The sum of squared errors of values on the codes of a range.
+
+    Raises:
+        AtcError: SCALE_OUT_OF_RANGE if the range has no scale.
+    """
     return _error(pieces, activation_scale(bounds, symmetric=symmetric))
 
 

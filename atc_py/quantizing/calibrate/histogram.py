@@ -110,6 +110,10 @@ class Histogram:
         """Count the values of an array; one without elements changes nothing.
 
         Values are compared as float32. After an error the histogram is what it was.
+
+        Raises:
+            AtcError: VALUES_NOT_FINITE for NaN, infinities and numbers beyond float32;
+                BAD_OPTION for a dtype that has no real numbers.
         """
         values, low, high = finite_floats(array, place)
         if not values.size:
@@ -156,6 +160,11 @@ class Histogram:
 
     @classmethod
     def from_bytes(cls, data: bytes, place: Place | None = None) -> Histogram:
+        """The histogram of `as_bytes`.
+
+        Raises:
+            AtcError: BAD_HISTOGRAM if the bytes are not those of a histogram.
+        """
         start = len(_MAGIC) + _HEADER.size
         if data[: len(_MAGIC)] != _MAGIC or len(data) < start + _CHECK.size:
             raise BAD_HISTOGRAM.error(Text("the bytes do not begin like a histogram"), place=place)

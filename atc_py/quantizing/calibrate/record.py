@@ -50,7 +50,12 @@ class LayerRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_record(text: str, path: str | None = None) -> dict[str, LayerRecord]:
-    """The layers of a record by name."""
+    """The layers of a record by name.
+
+    Raises:
+        AtcError: BAD_QUANT_RECORD with the place for what no record has; QUANT_FIELD_NOT_MODELED
+            for what is not computed here.
+    """
     file = TextFile(text, path, BAD_QUANT_RECORD)
     results: dict[str, LayerRecord] = {}
     for entry in file.fields:

@@ -44,7 +44,12 @@ _LEAST_SHARE, _SHARES = 0.8, 33
 def weight_scales(
     array: NDArray[Any], axis: int | None = 0, method: str = "min-max", place: Place | None = None
 ) -> NDArray[np.float32]:
-    """The scales of weights: one for each index of `axis`, or one in all if it is None."""
+    """The scales of weights: one for each index of `axis`, or one in all if it is None.
+
+    Raises:
+        AtcError: VALUES_NOT_FINITE for weights that are; SCALE_OUT_OF_RANGE for a scale over
+            1 / EPSILON; BAD_OPTION for another method or weights without elements.
+    """
     choose = WEIGHT_METHODS.get(method)
     if choose is None:
         known = ", ".join(WEIGHT_METHODS)

@@ -105,6 +105,9 @@ class FloatModel:
         """Write the float model after `rewrite`.
 
         `balanced` are values whose channels it scales, to which it may add; the file names them.
+
+        Raises:
+            AtcError: CANNOT_WRITE.
         """
         graph = self.graph.copied()
         if rewrite is not None:
@@ -155,6 +158,9 @@ class FloatModel:
 
         Its file goes to `folder` if the model has a lower one; NO_QDQ_FORM where onnx cannot
         convert it.
+
+        Raises:
+            AtcError: NO_QDQ_FORM where onnx cannot convert it.
         """
         if self.graph.opsets.get("", 0) >= _PER_CHANNEL:
             return self

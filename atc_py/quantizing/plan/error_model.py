@@ -93,7 +93,11 @@ class ErrorModel:
         return self._exact.can_be_amended and len(self._nodes) > 1
 
     def share(self, values: Collection[str], dtype: DType) -> float:
-        """The share of the allowed error with the makers of `values` in `dtype`."""
+        """The share of the allowed error with the makers of `values` in `dtype`.
+
+        Raises:
+            AtcError: REFERENCE_FAILED.
+        """
         places = sorted({self._places[name] for name in values if name in self._places})
         if not places or dtype is DType.FLOAT32:
             return 0.0

@@ -42,7 +42,11 @@ class KeptTrials:
         self.count = 0  # compilations so far
 
     def run(self, kept: Iterable[str], *, outputs_only: bool) -> Trial:
-        """Compile with the lines `kept` beside the user's own, and compare."""
+        """Compile with the lines `kept` beside the user's own, and compare.
+
+        Raises:
+            AtcError: what `convert` raises, NO_KERNEL for a node without float32 among them.
+        """
         lines = frozenset(kept)
         self.count += 1
         if outputs_only:

@@ -43,7 +43,11 @@ class Int8Models:
         self._reference: ReferenceModel | None = None
 
     def compilation(self, own: Compilation, layers: frozenset[str]) -> Compilation:
-        """The compilation of the model with `layers` on int8."""
+        """The compilation of the model with `layers` on int8.
+
+        Raises:
+            AtcError: CANNOT_WRITE.
+        """
         if self._written is None or self._written[0] != layers:
             path = self._folder / "mixed.onnx"
             self._found.written(path, layers)
@@ -51,7 +55,11 @@ class Int8Models:
         return replace(own, model=self._written[1])
 
     def reference(self) -> ReferenceModel:
-        """The original, with the nodes of the model that was written last."""
+        """The original, with the nodes of the model that was written last.
+
+        Raises:
+            AtcError: BAD_MODEL.
+        """
         if self._reference is None:
             assert self._written is not None  # noqa: S101  (written before)
             path = self._written[1]
@@ -59,6 +67,11 @@ class Int8Models:
         return self._reference
 
     def write(self, path: Path, layers: Collection[str]) -> None:
+        """Write the model with `layers` on int8.
+
+        Raises:
+            AtcError: CANNOT_WRITE.
+        """
         self._found.written(path, layers)
 
     def lines(self, own: Compilation, lines: Iterable[str]) -> frozenset[str]:

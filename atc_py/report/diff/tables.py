@@ -148,7 +148,11 @@ def _error(found: Iterable[ConstantDifference]) -> str:
 
 
 def diff_html(diff: ModelDiff) -> str:
-    """The page: the score, and each table."""
+    """The page: the score, and each table.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where the template is missing or does not render.
+    """
     from atc_py.report.page.rendering import plain_page  # jinja2 takes long to import
 
     return plain_page(

@@ -125,7 +125,11 @@ Record = TypeVar("Record")
 
 
 def read_record(report: Mapping[str, object], name: str, schema: type[Record], file: str) -> Record:
-    """The record called `name`, validated against its schema."""
+    """The record called `name`, validated against its schema.
+
+    Raises:
+        AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
+    """
     record = report.get(name)
     if not isinstance(record, dict):
         raise OM_CONTENT.error(

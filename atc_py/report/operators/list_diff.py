@@ -67,7 +67,11 @@ class ListDiff(Result, frozen=True):
 def list_diff(
     names: tuple[str, str], libraries: tuple[Library, Library], operator: str | None = None
 ) -> ListDiff:
-    """The differences between two lists; of one operator in any spelling, or of all."""
+    """The differences between two lists; of one operator in any spelling, or of all.
+
+    Raises:
+        AtcError: UNKNOWN_NAME for an operator that neither has.
+    """
     if operator is None:
         tables = tuple({spec.op: spec for spec in each.all()} for each in libraries)
     else:

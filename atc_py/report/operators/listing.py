@@ -121,7 +121,11 @@ class Selection:
 
 
 def selected(specs: Sequence[OpSpec], selection: Selection) -> list[OpSpec]:
-    """The specifications that a selection leaves."""
+    """The specifications that a selection leaves.
+
+    Raises:
+        AtcError: BAD_OPTION with the known ones for an unknown group or dtype.
+    """
     groups = sorted({spec.group for spec in specs})
     if selection.group is not None and selection.group not in groups:
         message = Text("no group is called {group}", group=repr(selection.group))
@@ -184,7 +188,11 @@ def operator_list_json(specs: Sequence[OpSpec], compiles: Compiles) -> list[dict
 
 
 def find_named_spec(name: str, known: Library | None = None) -> OpSpec:
-    """The specification of the operator `name`, in any case or in the list's spelling."""
+    """The specification of the operator `name`, in any case or in the list's spelling.
+
+    Raises:
+        AtcError: UNKNOWN_NAME with near names where there is none.
+    """
     known = library() if known is None else known
     spec = known.lookup(name)
     if spec is None:

@@ -131,7 +131,11 @@ ENDINGS = (".txt", ".json", ".html")
 
 
 def check_ending(path: Path) -> None:
-    """Refuse a file whose ending says no format."""
+    """Refuse a file whose ending says no format.
+
+    Raises:
+        AtcError: BAD_OPTION.
+    """
     if path.suffix.lower() not in ENDINGS:
         raise BAD_OPTION.error(
             Text("--report {path} does not show its format", path=path),

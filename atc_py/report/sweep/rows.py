@@ -95,7 +95,11 @@ def _cell(value: object) -> str:
 
 
 def require_pyarrow() -> None:
-    """Refuse to begin without the library."""
+    """Refuse to begin without the library.
+
+    Raises:
+        AtcError: NO_PYARROW.
+    """
     try:
         import pyarrow as pa
     except ImportError:

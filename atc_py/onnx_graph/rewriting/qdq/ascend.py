@@ -171,7 +171,11 @@ class CodeSteps:
         self._known[name] = steps
 
     def of(self, layer: OnnxNode, name: str) -> Steps:
-        """The steps of a layer's input, or NO_STEPS; refused where several offsets meet there."""
+        """The steps of a layer's input, or NO_STEPS; refused where several offsets meet there.
+
+        Raises:
+            AtcError: NO_QDQ_FORM where codes of several offsets meet there.
+        """
         if name in self._unclear:
             actual = " and ".join(map(str, self._unclear[name]))
             raise no_form(

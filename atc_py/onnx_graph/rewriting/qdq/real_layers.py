@@ -49,7 +49,11 @@ class RealLayers:
     _real: dict[tuple[object, ...], str] = field(default_factory=dict)
 
     def write(self, sums: Sums, factors: SumFactors, output: str) -> None:
-        """Write the layer of `sums` under the name of its dequantized result."""
+        """Write the layer of `sums` under the name of its dequantized result.
+
+        Raises:
+            AtcError: NO_QDQ_FORM.
+        """
         if sums.layer.op_type == "MatMul":
             self._write_product(sums, factors, output)
         elif sums.layer.op_type in INTEGER_POOLS:
