@@ -4,7 +4,16 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import Predicate
-from atc_py.check.reading import HOLDS, Answer, Named, State, lengths, operand, operands, unknown
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    NamedTensor,
+    State,
+    lengths,
+    operand,
+    operands,
+    unknown,
+)
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.spec import Level, OpSpec, Rule, When
 from atc_py.spec.deviations import NoneBeforeSets, PartGiven, SetsAsBefore
@@ -82,7 +91,7 @@ def _has_dtype(tensor: SourceTensor | None, dtypes: tuple[DType, ...]) -> bool |
     return tensor.dtype in dtypes if tensor.element else None
 
 
-def _has_rank(tensor: Named | None, rank: int) -> bool | None:
+def _has_rank(tensor: NamedTensor | None, rank: int) -> bool | None:
     if tensor is None:
         return False
     return None if tensor.rank is None else tensor.rank == rank

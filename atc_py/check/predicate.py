@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar, get_args
 import msgspec
 
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.reading import Answer, Named, all_of, asked, operands
+from atc_py.check.reading import Answer, NamedTensor, all_of, asked, operands
 from atc_py.diag import DEVIATES_ON_CANN, Code
 from atc_py.spec import Rule
 from atc_py.system.register import Register, place_of
@@ -63,7 +63,7 @@ def deviation(*, demand: str, help_: Text) -> Callable[[_T], _T]:
     return predicate(DEVIATES_ON_CANN, demand=demand, help_=help_)
 
 
-def each_tensor(test: Callable[[Any, BoundNode, Named], Answer]) -> Test:
+def each_tensor(test: Callable[[Any, BoundNode, NamedTensor], Answer]) -> Test:
     """The predicate of a rule on every tensor of its operand."""
 
     @wraps(test)
@@ -73,7 +73,7 @@ def each_tensor(test: Callable[[Any, BoundNode, Named], Answer]) -> Test:
     return test_node
 
 
-def each_pair(test: Callable[[Any, Named, Named], Answer]) -> Test:
+def each_pair(test: Callable[[Any, NamedTensor, NamedTensor], Answer]) -> Test:
     """The predicate of a rule on every tensor of its operand, with each of another one."""
 
     @wraps(test)

@@ -148,7 +148,7 @@ def _has_type(value: Any, kind: AttributeType) -> bool:
 # Tensors ----------------------------------------------------------------------------------------
 
 
-class Named(NamedTuple):
+class NamedTensor(NamedTuple):
     """A tensor of a node, with the name of the operand that it is.
 
     What must be known of it settles a rule where it is not: then the rule is undecided.
@@ -239,18 +239,18 @@ class Named(NamedTuple):
         return Text("{name} is {dims}", name=self.name, dims=_dims_text(dims))
 
 
-def operands(node: BoundNode, name: str) -> list[Named]:
+def operands(node: BoundNode, name: str) -> list[NamedTensor]:
     """The tensors of an operand: none if absent, several if it is variadic."""
-    return [Named(name, tensor) for tensor in node.tensors(name)]
+    return [NamedTensor(name, tensor) for tensor in node.tensors(name)]
 
 
-def operand(node: BoundNode, name: str) -> Named | None:
+def operand(node: BoundNode, name: str) -> NamedTensor | None:
     """The tensor of an operand, the first of several; None where it is absent."""
     tensor = node.tensor(name)
-    return None if tensor is None else Named(name, tensor)
+    return None if tensor is None else NamedTensor(name, tensor)
 
 
-def lengths(node: BoundNode, name: str, dim: str) -> Iterator[tuple[Named, int | None]]:
+def lengths(node: BoundNode, name: str, dim: str) -> Iterator[tuple[NamedTensor, int | None]]:
     """Yield each tensor of the operand with its dim `dim`, None where that is open.
 
     A tensor of another rank than the layouts' has no such dimension and is left out: the rule on

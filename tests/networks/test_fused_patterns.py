@@ -29,7 +29,7 @@ CONSTANTS: dict[str, Array] = {
     "kb": MADE.normal(0, 0.2, (6, 1, 1)).astype(np.float32),
     "border": np.array([0, 0, 1, 1, 0, 0, 1, 2], np.int64),
 }  # fmt: skip
-"""Named parameters that the graphs take what they need of."""
+"""NodeSettings parameters that the graphs take what they need of."""
 
 X = "float[2,7,24] x"
 IMAGE = "float[1,3,18,20] x"

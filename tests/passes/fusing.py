@@ -8,7 +8,7 @@ from atc_py.ir.verifier import verify_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext, PassFusions
 from atc_py.passes.manager import verifier_rules
-from atc_py.passes.precision.controls import Controls, Custom, Named
+from atc_py.passes.precision.controls import Controls, Custom, NodeSettings
 from atc_py.passes.precision.mix_lists import MixList
 from atc_py.target import find_soc
 
@@ -33,7 +33,9 @@ def fuse(
     soc = find_soc("sim")
     verify_graph(graph, verifier_rules(soc))
     controls = Controls(
-        keep=Named(dict.fromkeys(keep, True)), custom=Named(dict(custom or {})), lists=lists or {}
+        keep=NodeSettings(dict.fromkeys(keep, True)),
+        custom=NodeSettings(dict(custom or {})),
+        lists=lists or {},
     )
     context = PassContext(soc, PrecisionMode.FORCE_FP16, "model.onnx", controls=controls)
     changes = step().run(graph, context)

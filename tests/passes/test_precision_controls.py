@@ -26,7 +26,7 @@ from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
 from atc_py.passes.base import PassContext
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.control_files import read_controls
-from atc_py.passes.precision.controls import Controls, Custom, ModelNames, Named, check_soc
+from atc_py.passes.precision.controls import Controls, Custom, ModelNames, NodeSettings, check_soc
 from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.passes.precision.mix_lists import MixList
 from atc_py.target import SocFamily, find_soc
@@ -114,7 +114,7 @@ def test_kept_type_is_a_target_operator_or_one_of_onnx(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend610", "Ascend910B"])
 def test_kept_node_without_a_kernel_becomes_float16_with_a_warning(soc: str) -> None:
-    controls = Controls(keep=Named({"product": True, "relu": True}))
+    controls = Controls(keep=NodeSettings({"product": True, "relu": True}))
     graph, context = compiled(controls, soc=soc, product="BatchMatMulV2")
     assert results(graph) == {"product": F16, "relu": F32, "sum": F16}
     (found,) = context.sink.diagnostics
@@ -125,7 +125,7 @@ def test_kept_node_without_a_kernel_becomes_float16_with_a_warning(soc: str) -> 
 
 
 def test_keep_dtype_narrows_nothing_where_the_mode_keeps_all() -> None:
-    controls = Controls(keep=Named({"product": True}))
+    controls = Controls(keep=NodeSettings({"product": True}))
     with pytest.raises(AtcError) as caught:
         compiled(controls, "must_keep_origin_dtype", "Ascend310", "BatchMatMulV2")
     (found,) = caught.value.diagnostics
@@ -134,7 +134,7 @@ def test_keep_dtype_narrows_nothing_where_the_mode_keeps_all() -> None:
 
 def test_node_that_was_folded_may_be_named(tmp_path: Path) -> None:
     controls = read(PrecisionOptions(keep_dtype=written(tmp_path, "folded")))
-    assert controls.keep == Named({"folded": True})
+    assert controls.keep == NodeSettings({"folded": True})
 
 
 def test_name_that_no_node_has_comes_with_the_nearest(tmp_path: Path) -> None:
@@ -176,7 +176,9 @@ def test_a_nodes_own_dtypes_come_before_its_operators(tmp_path: Path) -> None:
 
 
 def test_customised_dtypes_come_before_keep_dtype() -> None:
-    controls = Controls(keep=Named({"relu": True}), custom=Named({"relu": Custom((F16,))}))
+    controls = Controls(
+        keep=NodeSettings({"relu": True}), custom=NodeSettings({"relu": Custom((F16,))})
+    )
     graph, _ = compiled(controls, "must_keep_origin_dtype")
     assert results(graph) == {"product": F32, "relu": F16, "sum": F32}
 
@@ -184,7 +186,7 @@ def test_customised_dtypes_come_before_keep_dtype() -> None:
 @pytest.mark.parametrize("custom", [Custom((BF16,)), Custom((DType.INT8,)), Custom((F16,), (F32,))])
 def test_customised_dtypes_without_a_kernel_are_refused(custom: Custom) -> None:
     with pytest.raises(AtcError) as caught:
-        compiled(Controls(custom=Named({"relu": custom})))
+        compiled(Controls(custom=NodeSettings({"relu": custom})))
     (found,) = caught.value.diagnostics
     assert found.code is NO_KERNEL
     assert "customize-dtypes" in found.message
@@ -341,7 +343,7 @@ def test_implementation_modes_are_read(
     tmp_path: Path, text: str, nodes: dict[str, str], types: dict[str, str]
 ) -> None:
     controls = read(PrecisionOptions(op_precision_mode=written(tmp_path, text)))
-    assert controls == Controls(implementations=Named(nodes, types))
+    assert controls == Controls(implementations=NodeSettings(nodes, types))
 
 
 @pytest.mark.parametrize(
@@ -364,7 +366,7 @@ def test_implementation_modes_of_operators_are_read_from_text() -> None:
     listed = " Relu = high_precision; Add=keep_fp16;"
     types = {"Relu": "high_precision", "Add": "keep_fp16"}
     assert read(PrecisionOptions(implementations=listed)) == Controls(
-        implementations=Named({}, types)
+        implementations=NodeSettings({}, types)
     )
 
 

@@ -10,7 +10,7 @@ from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
-from atc_py.passes.precision.controls import Controls, Named
+from atc_py.passes.precision.controls import Controls, NodeSettings
 from atc_py.passes.precision.implementations import IMPLEMENTATIONS
 from atc_py.target import find_soc, operators
 from atc_py.target.rows.parts import IMPL_MODE
@@ -35,7 +35,7 @@ def compiled(
     soc: str = "sim",
 ) -> tuple[dict[str, object], PassContext]:
     """Return the implementations of NET's nodes by their names, None where none is set."""
-    controls = Controls(implementations=Named(dict(nodes or {}), dict(types or {})))
+    controls = Controls(implementations=NodeSettings(dict(nodes or {}), dict(types or {})))
     graph = parse_graph(NET)
     context = PassContext(find_soc(soc), PrecisionMode(mode), "model.onnx", controls=controls)
     AssignPrecisionPass().run(graph, context)
@@ -153,7 +153,7 @@ def steps_of(
     soc: str, types: Mapping[str, str] | None = None
 ) -> tuple[dict[str, object], PassContext]:
     """Return what the nodes of ACTIVATIONS round to float16, by operator."""
-    controls = Controls(implementations=Named({}, dict(types or {})))
+    controls = Controls(implementations=NodeSettings({}, dict(types or {})))
     graph, mode = parse_graph(ACTIVATIONS), PrecisionMode.FORCE_FP16
     context = PassContext(find_soc(soc), mode, "model.onnx", controls=controls)
     AssignPrecisionPass().run(graph, context)
@@ -231,7 +231,7 @@ def test_mode_that_atc_has_and_the_simulator_lacks_is_a_note(op: str, mode: str,
             "begin_params_axis=0} : float32[2,2] ND",
             "begin_params_axis=0} : float32[2,2] ND, float32[1,1] ND, float32[1,1] ND",
         )
-    controls = Controls(implementations=Named({}, {op: mode}))
+    controls = Controls(implementations=NodeSettings({}, {op: mode}))
     context = PassContext(find_soc(soc), PrecisionMode.FORCE_FP16, "model.onnx", controls=controls)
     AssignPrecisionPass().run(parse_graph(text), context)
     (diagnostic,) = context.sink.diagnostics

@@ -10,7 +10,7 @@ from atc_py.check.predicate import predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
-    Named,
+    NamedTensor,
     SettledError,
     all_of,
     array_at_fault,
@@ -50,7 +50,7 @@ def _attr_permutation(rule: rules.AttrPermutation, node: BoundNode) -> Answer:
     return all_of(asked(_has_rank, tensor, items) for tensor in operands(node, rule.tensor))
 
 
-def _has_rank(tensor: Named, items: tuple[int, ...]) -> Answer:
+def _has_rank(tensor: NamedTensor, items: tuple[int, ...]) -> Answer:
     fits = tensor.known_rank() == len(items)
     return HOLDS if fits else fails(tensor.with_rank(shown(items)))
 
@@ -74,7 +74,7 @@ def _axes_in_rank(rule: rules.AxisInRank | rules.AxesInRank, node: BoundNode) ->
     return _each_tensor(rule, node, _has_axes)
 
 
-def _has_axes(tensor: Named, axes: _Axes) -> Answer:
+def _has_axes(tensor: NamedTensor, axes: _Axes) -> Answer:
     rank = tensor.known_rank() if axes.numbers else 0
     for index, axis in enumerate(axes.numbers):
         if not -rank <= axis < rank:
@@ -105,7 +105,7 @@ def _axes_length_is_one(
     return _each_tensor(rule, node, _has_length_one)
 
 
-def _has_length_one(tensor: Named, axes: _Axes) -> Answer:
+def _has_length_one(tensor: NamedTensor, axes: _Axes) -> Answer:
     """True if a tensor has length 1 on all those of the axes that it has.
 
     An axis that it does not have is reported by another rule.
@@ -134,7 +134,7 @@ def _axis_is(rule: rules.AxisIs, node: BoundNode) -> Answer:
     return _each_tensor(rule, node, partial(_stands_at, rule.axis))
 
 
-def _stands_at(wanted: int, tensor: Named, axes: _Axes) -> Answer:
+def _stands_at(wanted: int, tensor: NamedTensor, axes: _Axes) -> Answer:
     """True if only dims of 1 are between each axis and `wanted`.
 
     An axis that the tensor does not have is reported by another rule.
@@ -176,7 +176,9 @@ def _last_step_is_one(rule: rules.LastStepIsOne, node: BoundNode) -> Answer:
     return HOLDS
 
 
-def _last_step(rule: rules.LastStepIsOne, node: BoundNode, steps: _Axes, tensor: Named) -> Answer:
+def _last_step(
+    rule: rules.LastStepIsOne, node: BoundNode, steps: _Axes, tensor: NamedTensor
+) -> Answer:
     rank = tensor.rank
     named = operand(node, rule.axes)
     axes: Sequence[int] = range(len(steps.numbers))
@@ -198,7 +200,7 @@ def _last_step(rule: rules.LastStepIsOne, node: BoundNode, steps: _Axes, tensor:
 def _each_tensor(
     rule: OfAttributeOn | rules.AxesInRank | rules.AxesExtentIsOne,
     node: BoundNode,
-    test: Callable[[Named, _Axes], Answer],
+    test: Callable[[NamedTensor, _Axes], Answer],
 ) -> Answer:
     """The answer of a test for each tensor, with the axes in the attribute or in an input."""
     if isinstance(rule, OfAttributeOn):
@@ -219,5 +221,5 @@ def _of_attribute(name: str, node: BoundNode) -> _Axes:
     return _Axes(axes, lambda index: at_fault(axes, index) if is_list else shown(value))
 
 
-def _of_values(tensor: Named) -> _Axes:
+def _of_values(tensor: NamedTensor) -> _Axes:
     return _Axes(tensor.integers(), partial(array_at_fault, tensor.data()))

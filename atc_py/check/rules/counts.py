@@ -6,7 +6,7 @@ from atc_py.check.predicate import each_pair, each_tensor, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
-    Named,
+    NamedTensor,
     all_of,
     asked,
     attribute,
@@ -31,7 +31,7 @@ from atc_py.text import Text
     help_=Text("give {tensor} one element for each axis of {other}, or reshape {other}"),
 )
 @each_pair
-def _count_is_rank(_: rules.CountIsRank, tensor: Named, other: Named) -> Answer:
+def _count_is_rank(_: rules.CountIsRank, tensor: NamedTensor, other: NamedTensor) -> Answer:
     return _count_fits(tensor, other, 1)
 
 
@@ -43,12 +43,12 @@ def _count_is_rank(_: rules.CountIsRank, tensor: Named, other: Named) -> Answer:
     ),
 )
 @each_pair
-def _count_per_axis(rule: rules.CountPerAxis, tensor: Named, other: Named) -> Answer:
+def _count_per_axis(rule: rules.CountPerAxis, tensor: NamedTensor, other: NamedTensor) -> Answer:
     empty = count_of(tensor.dims) == 0
     return HOLDS if empty else _count_fits(tensor, other, rule.count)
 
 
-def _count_fits(tensor: Named, other: Named, per_axis: int) -> Answer:
+def _count_fits(tensor: NamedTensor, other: NamedTensor, per_axis: int) -> Answer:
     count = tensor.known_count()
     if other.rank is None and count % per_axis:
         return fails(shown(count))
@@ -64,7 +64,9 @@ def _count_fits(tensor: Named, other: Named, per_axis: int) -> Answer:
     ),
 )
 @each_pair
-def _count_is_one_or_length(rule: rules.CountIsOneOrExtent, tensor: Named, other: Named) -> Answer:
+def _count_is_one_or_length(
+    rule: rules.CountIsOneOrExtent, tensor: NamedTensor, other: NamedTensor
+) -> Answer:
     count = tensor.known_count()
     if count == 1:
         return HOLDS
@@ -80,7 +82,7 @@ def _count_is_one_or_length(rule: rules.CountIsOneOrExtent, tensor: Named, other
     help_=Text("export {tensor} with one element for each index of axis {axis} of {other}"),
 )
 @each_pair
-def _count_is_length(rule: rules.CountIsLength, tensor: Named, other: Named) -> Answer:
+def _count_is_length(rule: rules.CountIsLength, tensor: NamedTensor, other: NamedTensor) -> Answer:
     count, dims = tensor.known_count(), other.known_dims()
     if not -len(dims) <= rule.axis < len(dims):
         return HOLDS  # the rule on the rank reports it
@@ -103,7 +105,7 @@ def _count_is_product(rule: rules.CountIsProduct, node: BoundNode) -> Answer:
     )
 
 
-def _is_product(tensor: Named, other: Named, length: int | None, factor: int) -> Answer:
+def _is_product(tensor: NamedTensor, other: NamedTensor, length: int | None, factor: int) -> Answer:
     count, known = tensor.known_count(), other.known_length(length)
     product = known * factor
     return HOLDS if count == product else fails(noted(count, f"{known} * {factor} = {product}"))
@@ -132,7 +134,9 @@ def _attr_sum_is_length(rule: rules.AttrSumIsExtent, node: BoundNode) -> Answer:
     help_=_PARTS,
 )
 @each_tensor
-def _values_sum_is_length(rule: rules.ValuesSumIsExtent, node: BoundNode, tensor: Named) -> Answer:
+def _values_sum_is_length(
+    rule: rules.ValuesSumIsExtent, node: BoundNode, tensor: NamedTensor
+) -> Answer:
     if not operands(node, rule.other):
         return HOLDS
     total = sum(tensor.integers())
@@ -156,7 +160,7 @@ def _known_sum_is_dim(rule: rules.KnownSumIsDim, node: BoundNode) -> Answer:
 
 
 def _adds_up_to(
-    rule: rules.KnownSumIsDim, tensor: Named, other: Named, length: int | None
+    rule: rules.KnownSumIsDim, tensor: NamedTensor, other: NamedTensor, length: int | None
 ) -> Answer:
     total = sum(tensor.integers())
     known = other.known_length(length)
@@ -177,12 +181,12 @@ def _sum_is_length(total: int, node: BoundNode, name: str, along: str) -> Answer
     return all_of(asked(_sum_fits, total, tensor, axes[0]) for tensor in operands(node, name))
 
 
-def _sum_fits(total: int, tensor: Named, axis: int) -> Answer:
+def _sum_fits(total: int, tensor: NamedTensor, axis: int) -> Answer:
     dims = tensor.known_dims()
     return _fits(total, tensor, axis, dims[axis]) if -len(dims) <= axis < len(dims) else HOLDS
 
 
-def _fits(count: int, tensor: Named, axis: int, length: int | None) -> Answer:
+def _fits(count: int, tensor: NamedTensor, axis: int, length: int | None) -> Answer:
     """True if a number is a tensor's length on an axis."""
     known = tensor.known_length(length)
     if count == known:

@@ -11,7 +11,7 @@ from atc_py.check.predicate import deviation, each_tensor
 from atc_py.check.reading import (
     HOLDS,
     Answer,
-    Named,
+    NamedTensor,
     all_of,
     array_at_fault,
     asked,
@@ -160,7 +160,7 @@ def _order_is_open(node: BoundNode) -> bool:
     help_=Text("put the axis last by Transpose nodes"),
 )
 @each_tensor
-def _one_axis_from(rule: deviations.OneAxisFrom, node: BoundNode, tensor: Named) -> Answer:
+def _one_axis_from(rule: deviations.OneAxisFrom, node: BoundNode, tensor: NamedTensor) -> Answer:
     """The answer for one tensor; an axis that it does not have is reported elsewhere."""
     dims, first = tensor.known_dims(), node.value(rule.attribute)
     taken = first if node.is_set(rule.attribute) else rule.default
@@ -187,7 +187,7 @@ def _one_axis_from(rule: deviations.OneAxisFrom, node: BoundNode, tensor: Named)
     help_=Text("give the dims of the parts"),
 )
 @each_tensor
-def _parts_even(rule: deviations.PartsEven, node: BoundNode, tensor: Named) -> Answer:
+def _parts_even(rule: deviations.PartsEven, node: BoundNode, tensor: NamedTensor) -> Answer:
     """The answer for one tensor; an axis that it does not have is reported elsewhere."""
     dims, axis = tensor.known_dims(), node.value(rule.along)
     if not isinstance(axis, int) or not -len(dims) <= axis < len(dims):
@@ -206,7 +206,7 @@ def _parts_even(rule: deviations.PartsEven, node: BoundNode, tensor: Named) -> A
 )
 @each_tensor
 def _rows_within_columns(
-    _rule: deviations.RowsWithinColumns, _node: BoundNode, tensor: Named
+    _rule: deviations.RowsWithinColumns, _node: BoundNode, tensor: NamedTensor
 ) -> Answer:
     """The answer for one tensor; another rank than 2 is reported elsewhere."""
     dims = tensor.known_dims()
@@ -220,7 +220,7 @@ def _rows_within_columns(
     demand="{tensor} of {op} must have values in {range}", help_=Text("limit the values with Clip")
 )
 @each_tensor
-def _values_within(rule: deviations.ValuesWithin, _: BoundNode, tensor: Named) -> Answer:
+def _values_within(rule: deviations.ValuesWithin, _: BoundNode, tensor: NamedTensor) -> Answer:
     return _within(tensor, *rule.range)
 
 
@@ -239,7 +239,7 @@ def _indices_within_depth(rule: deviations.IndicesWithinDepth, node: BoundNode) 
     return all_of(asked(_within, tensor, -size, size - 1) for tensor in operands(node, rule.tensor))
 
 
-def _within(tensor: Named, least: float, most: float) -> Answer:
+def _within(tensor: NamedTensor, least: float, most: float) -> Answer:
     dtype = tensor.tensor.dtype
     if dtype is not None and dtype.is_integer:
         import ml_dtypes  # numpy's iinfo does not know int4
@@ -260,7 +260,7 @@ def _within(tensor: Named, least: float, most: float) -> Answer:
     help_=Text("limit the norm from below and divide by it"),
 )
 @each_tensor
-def _norms_not_zero(rule: deviations.NormsNotZero, node: BoundNode, tensor: Named) -> Answer:
+def _norms_not_zero(rule: deviations.NormsNotZero, node: BoundNode, tensor: NamedTensor) -> Answer:
     """The answer for one tensor; an axis that it does not have is reported elsewhere."""
     data, axis = tensor.data(), node.value(rule.attribute)
     if not isinstance(axis, int) or not -data.ndim <= axis < data.ndim:

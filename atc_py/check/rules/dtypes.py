@@ -14,7 +14,16 @@ import numpy.typing as npt
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.condition_words import mode_words
 from atc_py.check.predicate import each_pair, each_tensor, predicate
-from atc_py.check.reading import HOLDS, Answer, Named, fails, operand, operands, shown, unknown
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    NamedTensor,
+    fails,
+    operand,
+    operands,
+    shown,
+    unknown,
+)
 from atc_py.diag import DTYPE_NOT_LISTED, SHAPES_DISAGREE, VALUE_OUT_OF_RANGE
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec import implied, rules
@@ -57,7 +66,7 @@ _CAST = Text("cast {tensor} to {dtypes} before the node, or export the model wit
 @predicate(DTYPE_NOT_LISTED, demand=_MUST_HAVE, help_=_CAST)
 @each_tensor
 def _dtype_listed(
-    rule: implied.DtypeListed | rules.DtypeAmong, node: BoundNode, tensor: Named
+    rule: implied.DtypeListed | rules.DtypeAmong, node: BoundNode, tensor: NamedTensor
 ) -> Answer:
     mode = node.conditions.mode
     if not tensor.tensor.element:
@@ -79,7 +88,7 @@ def _dtype_listed(
     ),
 )
 @each_tensor
-def _dtype_excluded(rule: rules.DtypeExcluded, _: BoundNode, tensor: Named) -> Answer:
+def _dtype_excluded(rule: rules.DtypeExcluded, _: BoundNode, tensor: NamedTensor) -> Answer:
     if not tensor.tensor.element:
         return unknown(_NOT_KNOWN)
     return fails(tensor.tensor.element) if tensor.tensor.dtype in rule.dtypes else HOLDS
@@ -91,7 +100,7 @@ def _dtype_excluded(rule: rules.DtypeExcluded, _: BoundNode, tensor: Named) -> A
     help_=Text("cast one of the two to the dtype of the other before the node"),
 )
 @each_tensor
-def _dtype_same(rule: implied.DtypeSame, node: BoundNode, tensor: Named) -> Answer:
+def _dtype_same(rule: implied.DtypeSame, node: BoundNode, tensor: NamedTensor) -> Answer:
     other = operand(node, rule.other)
     if other is None or other.tensor.dtype is None or is_integer_layer(node):
         return HOLDS  # the rule on its dtypes says what is wrong with it
@@ -136,7 +145,7 @@ def becomes(dtype: DType, listed: Collection[DType], mode: PrecisionMode) -> DTy
     ),
 )
 @each_tensor
-def _dtype_quantized(rule: implied.DtypeQuantized, node: BoundNode, tensor: Named) -> Answer:
+def _dtype_quantized(rule: implied.DtypeQuantized, node: BoundNode, tensor: NamedTensor) -> Answer:
     wrong = tensor.tensor.dtype not in {None, rule.dtype} and is_integer_layer(node)
     return fails(tensor.tensor.element) if wrong else HOLDS
 
@@ -158,7 +167,9 @@ def is_integer_layer(node: BoundNode) -> bool:
     ),
 )
 @each_pair
-def _scales_per_channel(rule: rules.ScalesPerChannel, tensor: Named, other: Named) -> Answer:
+def _scales_per_channel(
+    rule: rules.ScalesPerChannel, tensor: NamedTensor, other: NamedTensor
+) -> Answer:
     count, dims = tensor.known_count(), other.dims
     if count == 1:
         return HOLDS
@@ -186,7 +197,7 @@ def _scales_per_channel(rule: rules.ScalesPerChannel, tensor: Named, other: Name
     ),
 )
 @each_tensor
-def _scales_positive(_: rules.ScalesPositive, node: BoundNode, tensor: Named) -> Answer:
+def _scales_positive(_: rules.ScalesPositive, node: BoundNode, tensor: NamedTensor) -> Answer:
     if not (tensor.is_known or (node.waits and tensor.tensor.settles)):
         return HOLDS
     data = tensor.data()

@@ -12,7 +12,7 @@ from atc_py.check.predicate import each_tensor, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
-    Named,
+    NamedTensor,
     all_of,
     array_at_fault,
     asked,
@@ -166,7 +166,7 @@ def _rank_of_updates(rule: rules.RankOfUpdates, node: BoundNode) -> Answer:
 
 
 def _updates(
-    tensor: Named,
+    tensor: NamedTensor,
     bounds: tuple[int, int],
     wanted: int | None,
     indices: Text,
@@ -186,7 +186,7 @@ def _rank(node: BoundNode, name: str, keeps: Callable[[int], bool]) -> Answer:
     return all_of(asked(_rank_of, tensor, keeps) for tensor in operands(node, name))
 
 
-def _rank_of(tensor: Named, keeps: Callable[[int], bool]) -> Answer:
+def _rank_of(tensor: NamedTensor, keeps: Callable[[int], bool]) -> Answer:
     rank = tensor.known_rank()
     return HOLDS if keeps(rank) else fails(noted(rank, tensor.shape_text()) if rank else 0)
 
@@ -200,7 +200,7 @@ def _rank_of(tensor: Named, keeps: Callable[[int], bool]) -> Answer:
     ),
 )
 @each_tensor
-def _values_known(_: rules.ValuesKnown, node: BoundNode, tensor: Named) -> Answer:
+def _values_known(_: rules.ValuesKnown, node: BoundNode, tensor: NamedTensor) -> Answer:
     return HOLDS if tensor.is_known else _not_known(node, tensor)
 
 
@@ -294,7 +294,7 @@ def _constant_values(node: BoundNode, name: str, keeps: _Keeps, *, flags: bool =
     )
 
 
-def _not_known(node: BoundNode, tensor: Named) -> Answer:
+def _not_known(node: BoundNode, tensor: NamedTensor) -> Answer:
     # A choice of dims may make its values known, or leave it without any.
     settles = node.waits and (tensor.tensor.settles or tensor.tensor.is_open)
     return unknown(NOT_YET) if settles else _NOT_CONSTANT
@@ -316,7 +316,7 @@ def _known_values(rule: Rule, node: BoundNode, name: str, keeps: _Keeps) -> Answ
     )
 
 
-def _values(tensor: Named, keeps: _Keeps, flags: bool = False) -> Answer:
+def _values(tensor: NamedTensor, keeps: _Keeps, flags: bool = False) -> Answer:
     """True if all values of a constant keep a rule; what is not a number keeps none.
 
     With `flags`, false and true count as 0 and 1.

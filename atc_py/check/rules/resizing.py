@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import deviation
-from atc_py.check.reading import HOLDS, Answer, Named, all_of, fails, operand, unknown
+from atc_py.check.reading import HOLDS, Answer, NamedTensor, all_of, fails, operand, unknown
 from atc_py.spec.deviations import OuterDimsKept, ResizedByKernel
 from atc_py.tensor.resampling import MOST_PLACES, KernelAxis, ResizedAxis
 from atc_py.text import Text
@@ -166,7 +166,7 @@ def _region(node: BoundNode, axis: int) -> tuple[float, float]:
     return float(flat[axis]), float(flat[axis + _IMAGE])
 
 
-def _changes(node: BoundNode, tensor: Named) -> list[_Change]:
+def _changes(node: BoundNode, tensor: NamedTensor) -> list[_Change]:
     dims = tensor.known_dims()
     for name in ("sizes", "scales"):
         given = operand(node, name)

@@ -7,7 +7,7 @@ from atc_py.check.predicate import each_pair, each_tensor, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
-    Named,
+    NamedTensor,
     all_of,
     asked,
     attribute,
@@ -54,7 +54,7 @@ def _dim_product_in_range(rule: rules.DimProductInRange, node: BoundNode) -> Ans
 
 
 def _product_fits(
-    rule: rules.DimProductInRange, node: BoundNode, other: Named, length: int | None
+    rule: rules.DimProductInRange, node: BoundNode, other: NamedTensor, length: int | None
 ) -> Answer:
     factor = other.known_length(length)
     least, most = rule.range
@@ -142,7 +142,9 @@ def _dim(
     help_=Text("change the number of elements of {tensor} where the model is built"),
 )
 @each_tensor
-def _element_count_in_range(rule: rules.ElementCountInRange, _: BoundNode, tensor: Named) -> Answer:
+def _element_count_in_range(
+    rule: rules.ElementCountInRange, _: BoundNode, tensor: NamedTensor
+) -> Answer:
     """The answer for one tensor; open dims make its count 0 or at least the known part."""
     least, most = rule.range
     dims = tensor.dims
@@ -176,7 +178,7 @@ def _dims_equal(rule: rules.DimsEqual, node: BoundNode) -> Answer:
 
 
 def _lengths_agree(
-    dim: str, one: tuple[Named, int | None], two: tuple[Named, int | None]
+    dim: str, one: tuple[NamedTensor, int | None], two: tuple[NamedTensor, int | None]
 ) -> Answer:
     first, second = one[0].known_length(one[1]), two[0].known_length(two[1])
     if first == second:
@@ -202,7 +204,7 @@ def _lengths_agree(
     ),
 )
 @each_pair
-def _shapes_equal(_: rules.ShapesEqual, one: Named, two: Named) -> Answer:
+def _shapes_equal(_: rules.ShapesEqual, one: NamedTensor, two: NamedTensor) -> Answer:
     if one.tensor is two.tensor:
         return HOLDS
     first, second = one.dims, two.dims

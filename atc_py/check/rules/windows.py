@@ -8,7 +8,7 @@ from atc_py.check.predicate import deviation, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
-    Named,
+    NamedTensor,
     SettledError,
     all_of,
     asked,
@@ -57,7 +57,9 @@ def _output_shape_within_full(rule: OutputShapeWithinFull, node: BoundNode) -> A
     )
 
 
-def _within_full(node: BoundNode, wanted: tuple[int, ...], pair: tuple[Named, Named]) -> Answer:
+def _within_full(
+    node: BoundNode, wanted: tuple[int, ...], pair: tuple[NamedTensor, NamedTensor]
+) -> Answer:
     shapes = []
     for tensor in pair:
         dims = tensor.known_dims()
@@ -181,7 +183,7 @@ def _same_padding_even(rule: SamePaddingEven, node: BoundNode) -> Answer:
     )
 
 
-def _pads_evenly(tensor: Named, windows: tuple[int, ...], steps: _Steps) -> Answer:
+def _pads_evenly(tensor: NamedTensor, windows: tuple[int, ...], steps: _Steps) -> Answer:
     """The answer for one tensor.
 
     Formula: the padding is (ceil(length / stride) - 1) * stride + window - length, or nothing where

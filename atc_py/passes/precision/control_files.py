@@ -18,7 +18,13 @@ from atc_py.diag import (
     Sink,
 )
 from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
-from atc_py.passes.precision.controls import Controls, Custom, ModelNames, Named, unknown_name
+from atc_py.passes.precision.controls import (
+    Controls,
+    Custom,
+    ModelNames,
+    NodeSettings,
+    unknown_name,
+)
 from atc_py.passes.precision.implementations import IMPLEMENTATIONS
 from atc_py.passes.precision.mix_lists import MixList, read_moves
 from atc_py.system.input_files import read_text
@@ -70,7 +76,7 @@ def find_controls(
     controls = Controls(
         keep=keep,
         custom=custom,
-        implementations=Named(implementations.nodes, listed | implementations.types),
+        implementations=NodeSettings(implementations.nodes, listed | implementations.types),
         lists=added,
         removed=removed,
         fp16_inputs=reader.inputs(options.input_fp16_nodes),
@@ -88,9 +94,9 @@ class _Reader:
         self._names = names
         self.sink = Sink()
 
-    def keep(self, path: Path | None) -> Named[bool]:
+    def keep(self, path: Path | None) -> NodeSettings[bool]:
         """Nodes and operators of a --keep-dtype file: one name or `OpType::T` a line."""
-        named: Named[bool] = Named()
+        named: NodeSettings[bool] = NodeSettings()
         for place, line in _lines(path):
             if line.startswith(_TYPE):
                 named.types[self._type(line.removeprefix(_TYPE).strip(), place)] = True
@@ -98,8 +104,8 @@ class _Reader:
                 named.nodes[self._node(line, place)] = True
         return named
 
-    def custom(self, path: Path | None) -> Named[Custom]:
-        named: Named[Custom] = Named()
+    def custom(self, path: Path | None) -> NodeSettings[Custom]:
+        named: NodeSettings[Custom] = NodeSettings()
         for place, line in _lines(path):
             by_type = line.startswith(_TYPE)
             name, colons, dtypes = line.removeprefix(_TYPE).partition("::")
@@ -137,9 +143,9 @@ class _Reader:
         removed = {op: move.removed for op, move in moves.items() if move.removed is not None}
         return added, removed
 
-    def implementations(self, path: Path | None) -> Named[str]:
+    def implementations(self, path: Path | None) -> NodeSettings[str]:
         """The modes by node and operator of an --op-precision-mode file (`name=mode`)."""
-        named: Named[str] = Named()
+        named: NodeSettings[str] = NodeSettings()
         by_node = False
         for place, line in _lines(path):
             if line.startswith("["):

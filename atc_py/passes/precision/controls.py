@@ -27,8 +27,8 @@ class Custom(msgspec.Struct, frozen=True):
     outputs: tuple[DType, ...] = ()
 
 
-class Named(msgspec.Struct, Generic[_T], frozen=True):
-    """What is said of single nodes and of all nodes of an operator; a node's own comes first.
+class NodeSettings(msgspec.Struct, Generic[_T], frozen=True):
+    """Values for single nodes and for all nodes of an operator; those of a node come first.
 
     Nodes are named as in the ONNX file, and a fused node has the names of all that it came from.
     Operators are named as in the ONNX file or as the target has them.
@@ -59,9 +59,15 @@ class Named(msgspec.Struct, Generic[_T], frozen=True):
 class Controls(msgspec.Struct, frozen=True):
     """ATC's finer controls of precision."""
 
-    keep: Named[bool] = msgspec.field(default_factory=Named)  # what keeps the model's dtypes
-    custom: Named[Custom] = msgspec.field(default_factory=Named)  # dtypes that must be taken
-    implementations: Named[str] = msgspec.field(default_factory=Named)  # implementation modes
+    keep: NodeSettings[bool] = msgspec.field(
+        default_factory=NodeSettings
+    )  # what keeps the model's dtypes
+    custom: NodeSettings[Custom] = msgspec.field(
+        default_factory=NodeSettings
+    )  # dtypes that must be taken
+    implementations: NodeSettings[str] = msgspec.field(
+        default_factory=NodeSettings
+    )  # implementation modes
     # the lists of the mixed modes that operators were added to
     lists: Mapping[str, MixList] = msgspec.field(default_factory=dict)
     # the lists that they were removed from
