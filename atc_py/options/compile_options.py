@@ -94,11 +94,6 @@ class PrecisionMode(Enum):
     ALLOW_FP32_TO_BF16 = "allow_fp32_to_bf16"
 
     @classmethod
-    def compiled(cls) -> "tuple[PrecisionMode, ...]":
-        """The modes that models can be compiled in: all of them."""
-        return tuple(cls)
-
-    @classmethod
     def second_names(cls) -> "Mapping[str, PrecisionMode]":
         """The modes by the names that ATC's `--precision_mode_v2` has for them."""
         return {
@@ -112,12 +107,16 @@ class PrecisionMode(Enum):
     @property
     def is_mixed(self) -> bool:
         """True if white, gray and black lists count."""
-        return self.value.startswith("allow_mix_precision")
+        return self in {
+            PrecisionMode.ALLOW_MIX_PRECISION,
+            PrecisionMode.ALLOW_MIX_PRECISION_FP16,
+            PrecisionMode.ALLOW_MIX_PRECISION_BF16,
+        }
 
     @property
     def is_bfloat16(self) -> bool:
         """True if it makes floats bfloat16."""
-        return self.value.endswith("bf16")
+        return self in {PrecisionMode.ALLOW_MIX_PRECISION_BF16, PrecisionMode.ALLOW_FP32_TO_BF16}
 
 
 class Semantics(Enum):

@@ -80,8 +80,10 @@ def requests(mode: PrecisionMode, node: NodeTensors) -> Iterator[DtypeRequest]:
         yield kept(node, Text("{mode}: as in the model, else bfloat16", mode=mode.value), _TO_BF16)
     elif mode in {PrecisionMode.FORCE_FP32, PrecisionMode.CUBE_FP16IN_FP32OUT}:
         yield from _force_fp32(node, mode.value)
-    else:
+    elif mode.is_mixed:
         yield from _mixed(node, mode)
+    else:
+        raise NotImplementedError(f"precision mode {mode.value} requests no dtypes here")
 
 
 def kept(

@@ -26,5 +26,5 @@ def open_offline(path: Path, like: Path | None = None, submodel: str | None = No
         return open_imported(path, like, submodel)
     if submodel is not None:
         text = Text("--submodel applies to files of Huawei's atc, which {path} is not", path=path)
-        raise BAD_OPTION.error(text, place=Place(str(path)))
+        raise BAD_OPTION.error(text, place=Place(str(path)), help=Text("leave it out"))
     return open_verified(path)
