@@ -426,6 +426,14 @@ _OTHER_LAYOUTS = ("state_window", "state_length", "input_channels", "state_updat
         state_window=2,
         outputs=2,
     ),
+    boundary=contrib_case(
+        "CausalConvWithState",
+        [1, 3, 8],
+        data(3, 1, 2),
+        data(3),
+        [1, 3, 1],
+        outputs=2,
+    ),
 )
 def causal_conv_as_conv(ctx: RuleContext) -> Sequence[str]:
     """CausalConvWithState of ONNX or onnxruntime -> Concat of the state, Conv of each channel,
@@ -443,8 +451,7 @@ def causal_conv_as_conv(ctx: RuleContext) -> Sequence[str]:
     batch, channels, length = (dims[at] for at in order)
     dilation = ctx.integer("dilation", 1)
     held = (ctx.shape(1)[2] - 1) * dilation
-    kept = held > 0 or ctx.output(1) is None
-    require(kept, "the state after it has elements")
+    require(held > 0 or ctx.output(1) is None, "the state after it has elements")
     x = ctx.transpose(ctx.name(0), order)
     if held:
         if ctx.tensor(_STATE) is not None:

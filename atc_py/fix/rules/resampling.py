@@ -116,6 +116,7 @@ def _along(
     REORDERED,
     case("AffineGrid", [2, 2, 3], np.array([2, 3, 4, 5]), opset=20),
     miss=case("AffineGrid", [2, 2, 3], np.array([2, 3, 4]), opset=20),
+    boundary=case("AffineGrid", [2, 2, 3], np.array([2, 3, 2, 5]), align_corners=1, opset=20),
     float16="places of the grid and matrices are rounded to 11 bits",
 )
 def affine_grid_as_product(ctx: RuleContext) -> str:
@@ -127,8 +128,7 @@ def affine_grid_as_product(ctx: RuleContext) -> str:
     require(ctx.element in FLOATS, "theta is float16 or float32")
     corners = ctx.integer("align_corners", 0)
     # ONNX and onnxruntime put a single pixel between corners at other places.
-    apart = not corners or min(sizes[2:]) > 1
-    require(apart, "corners are apart")
+    require(not corners or min(sizes[2:]) > 1, "corners are apart")
     lines = []
     for size in sizes[2:]:
         at = tables.arange(size, dtype=np.float64)
