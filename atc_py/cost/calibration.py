@@ -239,11 +239,7 @@ def save_fit(path: Path, done: Calibration) -> None:
 
 
 def load_fit(path: Path) -> tuple[str, Fit]:
-    """The SoC and the factors in a file of `save_fit`; BAD_FACTORS for another file.
-
-    Raises:
-        AtcError: as `atc_py.system.input_files.read_text` does; BAD_FACTORS for another file.
-    """
+    """The SoC and the factors in a file of `save_fit`; BAD_FACTORS for another file."""
     text = read_text(path, _MOST_BYTES)
     try:
         document: Any = json.loads(text)

@@ -104,10 +104,6 @@ def read_measurements(
 
     `kernels_of` compiles the models of a table of whole networks, which has a column `model`; it
     raises MeaninglessError or AtcError for one whose kernels are not the measured ones.
-
-    Raises:
-        AtcError: as `atc_py.system.input_files.read_text` does; BAD_MEASUREMENTS with every line that has
-            no meaning, up to a handful.
     """
     kinds = Counter() if left_out is None else left_out
     text = read_text(path, _MOST_BYTES)

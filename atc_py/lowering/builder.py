@@ -180,11 +180,7 @@ class Builder:
     # Attributes of the source node -------------------------------------------------------------
 
     def integer(self, name: str, default: int) -> int:
-        """The attribute `name` or `default`; as of all attributes, BAD_NODE for another type.
-
-        Raises:
-            AtcError: BAD_NODE where it is of another type, as for the other attributes.
-        """
+        """The attribute `name` or `default`; as of all attributes, BAD_NODE for another type."""
         value = self.node.attributes.get(name, default)
         if not isinstance(value, int):
             raise self._of_wrong_type(name, Text("an integer"))

@@ -508,11 +508,7 @@ def check_names(disabled: Iterable[str]) -> None:
 
 
 def find_passes(names: Iterable[str]) -> list[PassRow]:
-    """The passes of the pipeline that have `names`, ours or ATC's; UNKNOWN_PASS for others.
-
-    Raises:
-        AtcError: UNKNOWN_PASS.
-    """
+    """The passes of the pipeline that have `names`, ours or ATC's; UNKNOWN_PASS for others."""
     by_name = rows_by_name()
     rows = []
     for name in names:

@@ -97,10 +97,6 @@ def calibrate(
 
     ALREADY_QUANTIZED, NO_FLOAT_LAYERS, CONSTANT_TENSOR and NO_VALUES are raised for models and
     samples without such numbers.
-
-    Raises:
-        AtcError: ALREADY_QUANTIZED, NO_FLOAT_LAYERS, CONSTANT_TENSOR, NO_VALUES; what samples and
-            the executor raise.
     """
     if settings.calibrator not in {*CALIBRATORS, AUTO}:
         raise BAD_OPTION.error(

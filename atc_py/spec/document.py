@@ -90,9 +90,6 @@ def merged(own: Document, other: Document) -> Document:
 
     Items of `SECTIONS` get their line as `@line`, below 0 if they stand in `other`. BAD_SPEC for
     items to drop and keys to leave out that `other` does not have.
-
-    Raises:
-        AtcError: BAD_SPEC for items to drop and keys to leave out that `other` does not have.
     """
     return _Merger(own, other).document()
 

@@ -49,11 +49,7 @@ _WORDS: dict[type[inspect.Type], str] = {
 
 
 def convert(document: Document) -> OpSpec:
-    """The specification that the document holds; BAD_SPEC for what the structs do not have.
-
-    Raises:
-        AtcError: BAD_SPEC for keys, types and values that the structs do not have.
-    """
+    """The specification that the document holds; BAD_SPEC for what the structs do not have."""
     try:
         return msgspec.convert(document.data, OpSpec)
     except msgspec.ValidationError as error:

@@ -442,11 +442,7 @@ def is_former_name(name: str) -> bool:
 
 
 def find_soc(name: str) -> Soc:
-    """The row called `name`, or once called so, in any case of letters; UNKNOWN_SOC for others.
-
-    Raises:
-        UNKNOWN_SOC: there is none.
-    """
+    """The row called `name`, or once called so, in any case of letters; UNKNOWN_SOC for others."""
     row = _BY_NAME.get(name.lower())
     if row is None:
         names = [soc.name for soc in _ROWS]

@@ -36,10 +36,6 @@ def bind_inputs(
 
     An AtcError has every finding: BAD_INPUT_SHAPE for shapes that fit no input, FREE_DIMENSION for
     inputs that stay open, BAD_MODEL and BAD_TENSOR for inputs that no shape can fix.
-
-    Raises:
-        AtcError: with every finding: BAD_INPUT_SHAPE for shapes that fit no input, FREE_DIMENSION
-            for inputs that stay open, BAD_MODEL and BAD_TENSOR for inputs that no shape can fix.
     """
     sink = Sink()
     left = {} if opened is None else opened
@@ -62,11 +58,7 @@ def observe_inputs(
     suggest: Callable[[], ShapeAdvice] | None = None,
     nodes: Sequence[OnnxNode] = (),
 ) -> dict[str, ValueType]:
-    """Types of `inputs` as far as they are known; BAD_INPUT_SHAPE for shapes that fit no input.
-
-    Raises:
-        AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
-    """
+    """Types of `inputs` as far as they are known; BAD_INPUT_SHAPE for shapes that fit no input."""
     sink = Sink()
     _check_names(inputs, list(shapes), nodes, sink)
     binder = _Binder(path, inputs, shapes, sink, suggest)

@@ -36,12 +36,6 @@ class FoldedModel(msgspec.Struct, frozen=True, eq=False):
         An AtcError has UNKNOWN_SHAPE for values of unknown rank, BAD_MODEL where shapes or types
         contradict each other or an attribute has no plain form, BAD_TENSOR for element types and
         ranks that are not supported, UNSUPPORTED_FORM for subgraphs other than the branches of If.
-
-        Raises:
-            AtcError: UNKNOWN_SHAPE for values of unknown rank, BAD_MODEL where shapes or types
-                contradict each other or an attribute has no plain form, BAD_TENSOR for element
-                types and ranks that are not supported, UNSUPPORTED_FORM for subgraphs other than
-                the branches of If.
         """
         findings = self.rejections(self.rejected)
         if findings:

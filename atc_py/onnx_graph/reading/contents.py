@@ -291,11 +291,7 @@ def _check_producers(
 
 
 def sort_nodes(nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
-    """`nodes` with producers first, the file's order kept if it can be; BAD_MODEL for a cycle.
-
-    Raises:
-        AtcError: BAD_MODEL if the nodes form a cycle.
-    """
+    """`nodes` with producers first, the file's order kept if it can be; BAD_MODEL for a cycle."""
     if _are_sorted(nodes):
         return list(nodes)
     producers = {name: node for node in nodes for name in node.writes}

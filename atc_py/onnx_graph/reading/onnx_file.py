@@ -95,10 +95,6 @@ class OnnxFile(msgspec.Struct, frozen=True):
 
         An AtcError has BAD_INPUT_SHAPE, FREE_DIMENSION, BAD_MODEL, BAD_NODE, BAD_TENSOR or
         FOLD_TOO_LARGE.
-
-        Raises:
-            AtcError: BAD_INPUT_SHAPE, FREE_DIMENSION, BAD_MODEL, BAD_NODE, BAD_TENSOR or
-                FOLD_TOO_LARGE.
         """
         self.refuse_faults()
         convention = self.bias_convention(quant_bias)
@@ -192,9 +188,6 @@ def surveyed(
 
     `file` is read leniently, so that a model that breaks ONNX's rules can be looked at, too. Other
     arguments are those of `OnnxFile.fold`; BAD_INPUT_SHAPE for shapes that fit no input.
-
-    Raises:
-        AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
     """
     inputs = observe_inputs(file.path, file.inputs, input_shapes, suggest, file.nodes)
     convention = file.bias_convention(quant_bias)

@@ -66,11 +66,6 @@ def read_model(path: Path, *, lenient: bool = False, data: bytes | None = None) 
     An AtcError has FILE_NOT_FOUND, FILE_UNREADABLE; NOT_ONNX for bytes that are not a model;
     BAD_MODEL for one that breaks ONNX's structural rules; BAD_TENSOR, EXTERNAL_DATA_MISSING and
     EXTERNAL_DATA_OUTSIDE for its tensors. Findings of one kind come all together.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE; NOT_ONNX for bytes that are not a model; BAD_MODEL
-            for one that breaks ONNX's structural rules; BAD_TENSOR, EXTERNAL_DATA_MISSING and
-            EXTERNAL_DATA_OUTSIDE for its tensors. Findings of one kind come all together.
     """
     file = open_model_file(path) if data is None else MappedFile.holding(data)
     slimmed = _without_large_tensors(file, path)
@@ -220,9 +215,6 @@ def with_user_ends(file: OnnxFile, options: CompileOptions) -> OnnxFile:
     """`file` with the outputs that options name, and inputs that take the shapes they give.
 
     NOT_IN_MODEL and BAD_OPTION for outputs that the model does not have.
-
-    Raises:
-        AtcError: NOT_IN_MODEL and BAD_OPTION for outputs that the model does not have.
     """
     file = _with_outputs(file, options.out_nodes)
     if not options.replace_shapes:

@@ -22,10 +22,6 @@ def read_tensor(path: Path) -> npt.NDArray[Any]:
 
     FILE_NOT_FOUND, FILE_UNREADABLE, MEMORY_LIMIT, or BAD_DATA_FILE for a file that holds something
     else, a dtype that is not supported or data that does not fit its shape.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, MEMORY_LIMIT, or BAD_DATA_FILE for a file that holds
-            something else, a dtype that is not supported or data that does not fit its shape.
     """
     place = Place(file=str(path))
     file = open_model_file(path)

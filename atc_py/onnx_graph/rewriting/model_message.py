@@ -266,9 +266,6 @@ class ModelMessage:
 
         Each file appears whole or not at all, or CANNOT_WRITE is raised. Returned are the bytes
         written.
-
-        Raises:
-            AtcError: CANNOT_WRITE.
         """
         if data is not None:
             self.move_weights(data.name)

@@ -178,22 +178,14 @@ class SourceTensor(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def required_dtype(self) -> DType:
-        """The element type; INTERNAL if unknown: such models are refused before lowering.
-
-        Raises:
-            AtcError: INTERNAL; models with such tensors are refused before they are lowered.
-        """
+        """The element type; INTERNAL if unknown: such models are refused before lowering."""
         if self.dtype is None:
             raise INTERNAL.error(Text('the element type of "{name}" is not known', name=self.name))
         return self.dtype
 
     @property
     def required_dims(self) -> Dims:
-        """The dims, whose number must be known; else INTERNAL, for the same reason.
-
-        Raises:
-            AtcError: INTERNAL; models with such tensors are refused before they are lowered.
-        """
+        """The dims, whose number must be known; else INTERNAL, for the same reason."""
         if self.dims is None:
             raise INTERNAL.error(Text('the rank of "{name}" is not known', name=self.name))
         return self.dims

@@ -37,11 +37,7 @@ class _Entry:
 
 
 def read_switches(path: Path, passes: Sequence[PassRow]) -> Switches:
-    """The switches in the file at `path`, of `passes`; BAD_SWITCH_FILE for every wrong entry.
-
-    Raises:
-        AtcError: as `atc_py.system.input_files.read_text` does; BAD_SWITCH_FILE for every wrong entry.
-    """
+    """The switches in the file at `path`, of `passes`; BAD_SWITCH_FILE for every wrong entry."""
     text = read_text(path, _MOST_BYTES)
     sink = Sink()
     if text.lstrip().startswith("{"):

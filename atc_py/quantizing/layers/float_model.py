@@ -158,9 +158,6 @@ class FloatModel:
 
         Its file goes to `folder` if the model has a lower one; NO_QDQ_FORM where onnx cannot
         convert it.
-
-        Raises:
-            AtcError: NO_QDQ_FORM where onnx cannot convert it.
         """
         if self.graph.opsets.get("", 0) >= _PER_CHANNEL:
             return self

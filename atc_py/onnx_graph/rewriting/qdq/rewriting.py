@@ -68,10 +68,6 @@ def rewrite_file(
 
     NOT_QUANTIZED where there is nothing to rewrite; NO_QDQ_FORM; BAD_MODEL where types contradict
     each other; CANNOT_WRITE.
-
-    Raises:
-        AtcError: NOT_QUANTIZED where there is nothing to rewrite; NO_QDQ_FORM; BAD_MODEL where
-            types contradict each other; CANNOT_WRITE.
     """
     read_as = file.bias_convention(quant_bias)
     graph = file.graph(observe_inputs(file.path, file.inputs, {}), read_as)

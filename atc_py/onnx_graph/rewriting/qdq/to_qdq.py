@@ -63,10 +63,6 @@ def to_qdq(graph: OnnxGraph, tensors: TensorReader) -> tuple[QuantizedNode, ...]
 
     NO_QDQ_FORM for every node that cannot be rewritten; BAD_MODEL where types contradict each
     other.
-
-    Raises:
-        AtcError: NO_QDQ_FORM for every node that cannot be rewritten; BAD_MODEL where types
-            contradict each other.
     """
     faults = infer_types(graph)
     if faults:
