@@ -202,8 +202,8 @@ def _compile_lowered(
             kernels = emitted_kernels(graph, soc, options, shared.sources)
     facts = facts_of(lowered, kernels, passed)
     contents = contents_of(kernels, facts, options)
-    description = describe(graph, contents)
     with clock.stage("rehearse"):
+        description = describe(graph, contents)
         rehearse(graph, description, str(path))
     warnings = tuple(passed.context.sink.diagnostics)
     return CompiledGraph(graph, contents, description, facts, check, warnings)
