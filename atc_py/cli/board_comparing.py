@@ -14,7 +14,6 @@ from atc_py.cli.console import deliver, print_diagnostics, print_tables, progres
 from atc_py.diag import Diagnostic, ExitCode
 from atc_py.options.output_paths import output_file
 from atc_py.report.tables import Table, plain_lines
-from atc_py.results.board import BoardReport
 from atc_py.system.json_text import format_json
 from atc_py.system.process import import_numpy
 from atc_py.system.structs import replace
@@ -22,6 +21,7 @@ from atc_py.text import Text
 from atc_py.text.language import language
 
 if TYPE_CHECKING:
+    from atc_py.results.board import BoardReport
     from atc_py.results.summary import ModelSummary
 
 _FORMATS = ("text", "json", "html")
@@ -104,6 +104,7 @@ def compare_dump(
     """
     from atc_py.compare.board.run import BoardFiles, compare_run
     from atc_py.compare.model import compiling
+    from atc_py.results.board import BoardReport
 
     take = settings.pop
     data = take("inputs"), take("aipp_settings")

@@ -1,25 +1,29 @@
 """`atc-py check`: check models against the operator specifications."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from atc_py.check.findings import CheckReport, Standing
 from atc_py.cli import options
 from atc_py.cli.console import print_blocks, print_bytes, progress, say
 from atc_py.cli.help_text import AliasedOption
 from atc_py.diag import BAD_OPTION
-from atc_py.onnx_graph.source import FileGraph
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.output_paths import output_file
-from atc_py.report.check.document import CheckDocument
 from atc_py.system.cache_folders import same_path
 from atc_py.system.process import import_numpy, import_onnx_parts
 from atc_py.text import Text
 from atc_py.text.language import language
+
+if TYPE_CHECKING:
+    from atc_py.check.findings import CheckReport, Standing
+    from atc_py.onnx_graph.source import FileGraph
+    from atc_py.report.check.document import CheckDocument
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "sarif", "junit", "html", "csv")
@@ -87,6 +91,7 @@ def check(  # noqa: PLR0913  (one parameter an option)
     """
     import_numpy()
     import_onnx_parts()
+    from atc_py.check.findings import Standing
     from atc_py.options.model_paths import model_paths
     from atc_py.report.check.baseline import read_baseline
     from atc_py.report.check.formats import exit_status

@@ -1,9 +1,11 @@
 """`atc-py profile`: estimate the cost of a model on the SoCs that it could run on."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,15 +13,18 @@ from atc_py.cli import options
 from atc_py.cli.console import deliver, print_diagnostics, print_json, print_tables, say
 from atc_py.cli.gear_options import profiled_gears
 from atc_py.cli.help_text import AliasedOption
-from atc_py.cost.calibration import Calibration, save_fit
 from atc_py.diag import Diagnostic
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.named_gear import NamedGear
 from atc_py.options.output_paths import output_file
-from atc_py.results.compiled_model import CompiledModel
-from atc_py.results.profile import Profile
 from atc_py.system.atomic_files import write_files
+from atc_py.system.process import import_numpy
 from atc_py.system.structs import replace
+
+if TYPE_CHECKING:
+    from atc_py.cost.calibration import Calibration
+    from atc_py.results.compiled_model import CompiledModel
+    from atc_py.results.profile import Profile
 
 _FILE = click.Path(path_type=Path)
 # Written out because the defining modules take long to import; a test compares them.
@@ -88,6 +93,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written.
     """
+    import_numpy()
     from atc_py.pipeline.profile import fitted_factors, profile_model
 
     form = options.report_format(form, as_json=as_json)
@@ -113,6 +119,8 @@ def profile(  # noqa: PLR0913  (one parameter an option)
 
 def _save(kept: Path | None, done: Calibration | None) -> None:
     if done is not None and kept is not None:
+        from atc_py.cost.calibration import save_fit
+
         save_fit(kept, done)
 
 

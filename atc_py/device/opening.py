@@ -4,7 +4,6 @@ The package's own verifier knows archives, digests and the graph; what operators
 rules of the simulated device's kernels. It is alone so that each reader opens models by one function.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 from atc_py.device.sim.execution.loading import check_model
@@ -34,8 +33,8 @@ def open_verified(path: Path) -> OfflineModel:
 
 
 def _in_file(diagnostic: Diagnostic, path: Path) -> Diagnostic:
-    place = replace(diagnostic.place or Place(), file=str(path))
+    place = (diagnostic.place or Place())._replace(file=str(path))
     help_ = diagnostic.help or Text(
         "convert the ONNX model again; if that does not help, report it as a bug"
     )
-    return replace(diagnostic, place=place, help=help_)
+    return diagnostic._replace(place=place, help=help_)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 
 import msgspec
 
@@ -69,6 +68,7 @@ def collect(graph: Graph, soc: Soc) -> list[Collected]:
 
 def _launches(graph: Graph, soc: Soc) -> Iterator[tuple[_Kernel, tuple[Node, ...]]]:
     alike = _nodes_alike(graph)
+    known: dict[str, tuple[KernelFacts, Family]] = {}
     scopes: dict[int, list[Node]] = {}
     for node in alike:
         scopes.setdefault(node.scope, []).append(node)
@@ -77,7 +77,7 @@ def _launches(graph: Graph, soc: Soc) -> Iterator[tuple[_Kernel, tuple[Node, ...
         if node in done:
             continue
         if likeness.kernel is None:
-            likeness.kernel = _kernel(node, likeness, soc)
+            likeness.kernel = _kernel(node, likeness, soc, known)
         kernel = likeness.kernel
         nodes: tuple[Node, ...] = (node,)
         if node.scope:
@@ -94,13 +94,10 @@ def _launches(graph: Graph, soc: Soc) -> Iterator[tuple[_Kernel, tuple[Node, ...
 class _Kernel:
     """A kernel of a launch, and those that do one function more."""
 
-    def __init__(self, facts: KernelFacts) -> None:
+    def __init__(self, facts: KernelFacts, text: str = "") -> None:
         self.facts = facts
+        self.text = text or facts.key.text()
         self._longer: dict[tuple[object, ...], _Kernel | None] = {}
-
-    @cached_property
-    def text(self) -> str:
-        return self.facts.key.text()
 
     def longer(
         self, nodes: Sequence[Node], follower: Node, likeness: _Likeness, soc: Soc
@@ -152,15 +149,24 @@ def _nodes_alike(graph: Graph) -> dict[Node, _Likeness]:
     return alike
 
 
-def _kernel(node: Node, likeness: _Likeness, soc: Soc) -> _Kernel:
+def _kernel(
+    node: Node,
+    likeness: _Likeness,
+    soc: Soc,
+    known: dict[str, tuple[KernelFacts, Family]],
+) -> _Kernel:
+    """The kernel of a node alone; `known` has those before by the texts of their keys."""
     row = likeness.row
     key = kernel_key(node, row, likeness.engine, stored_operands(node, soc))
-    inputs, outputs = _ports(key.inputs, row.input_at), _ports(key.outputs, row.output_at)
-    facts = KernelFacts(key, row, inputs, outputs)
-    family = family_of(facts)
+    text = key.text()
+    if text not in known:
+        inputs, outputs = _ports(key.inputs, row.input_at), _ports(key.outputs, row.output_at)
+        facts = KernelFacts(key, row, inputs, outputs)
+        known[text] = facts, family_of(facts)
+    facts, family = known[text]
     if family.in_blocks and not family.fits(Launch(facts, node, soc)):
-        facts = replace(facts, key=replace(facts.key, by_rows=True))
-    return _Kernel(facts)
+        return _Kernel(replace(facts, key=replace(facts.key, by_rows=True)))
+    return _Kernel(facts, text)
 
 
 def _launching_engine(node: Node, row: TargetOp) -> Engine | None:

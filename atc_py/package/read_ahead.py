@@ -37,6 +37,9 @@ _AHEAD = 4 << 20
 _SMALL = 1 << 19
 """Bytes below which passing a constant to another thread takes about as long as computing it."""
 
+_FEW = 16 << 20
+"""Bytes of all large constants below which starting threads takes longer than they save."""
+
 _RELEASED_AT_ONCE = 4
 """Pieces after which the pages of the source that were read are given back."""
 
@@ -79,7 +82,8 @@ class ReadAhead:
     def __init__(self, constants: Iterable[Value]) -> None:
         """Prepare to read `constants`, each once and in this order."""
         self._pool: ThreadPoolExecutor | None = None  # from the first job on
-        large = (value for value in constants if value.type.nbytes >= _SMALL)
+        large = [value for value in constants if value.type.nbytes >= _SMALL]
+        self._in_threads = sum(value.type.nbytes for value in large) >= _FEW
         self._jobs = (job for value in large for job in _jobs(value))
         self._coming: deque[tuple[_Job, Future[_Piece]]] = deque()
         self._bytes = 0
@@ -112,13 +116,17 @@ class ReadAhead:
             if self._written is not None:
                 self._spare.give(self._written)
                 self._written = None
-            self._look_ahead()
-            job, future = self._coming.popleft()
-            self._bytes -= job.nbytes
-            self._look_ahead()
-            self._written = future.result()
-            del future  # or the array would live until the one after the next is there
+            self._written = self._next_piece()
             yield self._written.array
+
+    def _next_piece(self) -> _Piece:
+        if not self._in_threads:
+            return next(self._jobs).make(self._spare)
+        self._look_ahead()
+        job, future = self._coming.popleft()
+        self._bytes -= job.nbytes
+        self._look_ahead()
+        return future.result()
 
     def _look_ahead(self) -> None:
         """Start jobs while little is coming, and always one."""

@@ -1,7 +1,5 @@
 """Diagnostics as text."""
 
-from dataclasses import replace
-
 from atc_py.diag import Diagnostic, Place, Severity
 from atc_py.report.tables import clipped
 from atc_py.text import COLON, COMMA, LANGUAGES, Text
@@ -51,8 +49,8 @@ def place_text(place: Place) -> str:
         word, _, name = field.partition(" ")
         field = spoken(Text(f"{word} {{at}}", at=name) if word in _NAMED else field)
     if place.node is None:
-        return str(replace(place, field=field))
-    file = str(replace(place, node=None, node_name=None, op_type=None, field=None))
+        return str(place._replace(field=field))
+    file = str(place._replace(node=None, node_name=None, op_type=None, field=None))
     named = str(Place(node_name=place.node_name, op_type=place.op_type))
     node = f"{spoken(Text('node'))} {place.node} {named}".rstrip()
     return spoken(COMMA).join(filter(None, (": ".join(filter(None, (file, node))), field)))

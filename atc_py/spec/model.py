@@ -5,6 +5,7 @@ file may have. Fields whose key starts with `@` are filled in by the loader.
 """
 
 from enum import Enum
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Annotated, Literal, TypeAlias
 
@@ -281,7 +282,7 @@ class OpSpec(SpecStruct, frozen=True, kw_only=True):
     @property
     def list_name(self) -> str:
         """Its list; "" for a user's file."""
-        return "" if self.shown_as else ("", *PurePath(self.path).parts)[-3:][0]
+        return "" if self.shown_as else _list_of(self.path)
 
     @property
     def spellings(self) -> frozenset[str]:
@@ -327,6 +328,12 @@ class OpSpec(SpecStruct, frozen=True, kw_only=True):
                 return None
             operand = other
         return operand.dtypes
+
+
+@lru_cache(maxsize=1024)
+def _list_of(path: str) -> str:
+    """The folder of lists' files: `base` of `op_specs/base/nn/conv.yaml`."""
+    return ("", *PurePath(path).parts)[-3:][0]
 
 
 def _shown(path: str) -> str:

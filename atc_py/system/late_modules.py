@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.machinery import ModuleSpec, PathFinder
 from threading import RLock
 from types import ModuleType
@@ -23,22 +24,67 @@ else:
 _TYPES = ("get_type_hints", "NotRequired", "Required", "Self", "Unpack")
 
 
+def _later(module: str, *names: str) -> dict[str, Any]:
+    """Functions and classes of a module, which the first call of one loads."""
+    return {name: partial(_called, module, name) for name in names}
+
+
+def _called(module: str, name: str, *given: Any, **named: Any) -> Any:
+    return getattr(_filled(module), name)(*given, **named)
+
+
+def _filled(name: str) -> ModuleType:
+    module = sys.modules[name]
+    loader = module.__spec__ and module.__spec__.loader
+    if isinstance(loader, _LateLoader):
+        loader.fill(module)
+    return module
+
+
+def _clean_doc(text: str) -> str:
+    """As in inspect; click asks for each option, and numpy for some of its functions."""
+    first, *rest = text.expandtabs().split("\n")
+    margin = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
+    return "\n".join([first.lstrip(), *(line[margin:] for line in rest)]).strip("\n")
+
+
+def _signature(function: Callable[..., Any], **choice: Any) -> Any:
+    """As in inspect, but None for functions of numpy: it asks for some while it is imported."""
+    if (function.__module__ or "").startswith("numpy."):
+        return None
+    return _filled("inspect").signature(function, **choice)
+
+
+def _plural(one: str, many: str, count: int) -> str:
+    return one if count == 1 else many
+
+
 def _close_matches(word: str, *rest: Any) -> list[str]:
     """As in difflib; click asks for each short option that is given, and shows nothing for one."""
     if len(word) == len("-o") and word.startswith("-"):
         return []
-    difflib = sys.modules["difflib"]
-    difflib.SequenceMatcher  # noqa: B018  (which fills the module)
-    found: list[str] = difflib.get_close_matches(word, *rest)
+    found: list[str] = _filled("difflib").get_close_matches(word, *rest)
     return found
 
 
 _LATE: dict[str, dict[str, Any]] = {
+    "ast": {},
+    "calendar": {},
     "difflib": {"get_close_matches": _close_matches},
     "google.protobuf.descriptor_database": {},
     "google.protobuf.internal.python_message": {},  # messages where there are none in C
     "google.protobuf.text_encoding": {},
+    "gettext": {"gettext": str, "ngettext": _plural},  # our own catalog has click's texts
+    "inspect": {
+        "cleandoc": _clean_doc,
+        "signature": _signature,
+        **_later("inspect", "getattr_static"),
+    },
     "ipaddress": {},
+    # templates are compiled once, and kept
+    "jinja2.compiler": _later("jinja2.compiler", "CodeGenerator", "generate"),
+    "jinja2.lexer": _later("jinja2.lexer", "Lexer", "TokenStream", "get_lexer"),
+    "jinja2.parser": _later("jinja2.parser", "Parser"),
     "msgspec.inspect": {},
     "ntpath": {},
     "numpy._core._add_newdocs": {},
@@ -46,10 +92,14 @@ _LATE: dict[str, dict[str, Any]] = {
     "numpy._core._internal": {},
     "numpy._typing": {"NDArray": list},  # for annotations, which are evaluated
     "numpy.typing": {"NDArray": list, "DTypeLike": object, "ArrayLike": object},
+    "numpy.linalg": _later("numpy.linalg", "eigvals", "inv", "lstsq", "matrix_power"),
+    "random": _later("random", "choice", "randrange"),
+    "shutil": {},
     "tempfile": {},
     "textwrap": {},
     "tokenize": {},
     "traceback": {},
+    "urllib.parse": _later("urllib.parse", "quote_from_bytes"),
 }
 if hasattr(os, "uname"):
     _LATE["platform"] = {"system": lambda: os.uname().sysname}  # uuid asks

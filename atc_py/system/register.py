@@ -4,7 +4,6 @@
 that is not in it may have any row, so that a new file needs no entry to be found.
 """
 
-import pkgutil
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
@@ -16,6 +15,8 @@ import msgspec
 
 Key = TypeVar("Key", bound=Hashable)
 Row = TypeVar("Row")
+
+_SUFFIXES = (".py", ".pyc")
 
 INDEX = Path(__file__).with_name("module_index.json")
 """By package and module the names of its rows."""
@@ -132,7 +133,9 @@ def _name(key: Any) -> str:
 
 @cache
 def _modules(package: str) -> tuple[str, ...]:
-    return tuple(module.name for module in pkgutil.iter_modules(import_module(package).__path__))
+    folders = map(Path, import_module(package).__path__)
+    files = (file for folder in folders for file in folder.iterdir() if file.suffix in _SUFFIXES)
+    return tuple(sorted({file.stem for file in files} - {"__init__"}))
 
 
 @cache

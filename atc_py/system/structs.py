@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -16,8 +15,11 @@ else:
 
     def replace(record: object, /, **changes: object) -> object:
         """Copy a struct or a dataclass, which type checkers do not tell apart, with changes."""
-        own = isinstance(record, msgspec.Struct)
-        return (msgspec.structs if own else dataclasses).replace(record, **changes)
+        if isinstance(record, msgspec.Struct):
+            return msgspec.structs.replace(record, **changes)
+        import dataclasses  # many commands have none
+
+        return dataclasses.replace(record, **changes)
 
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]

@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 
 from atc_py.diag import CANNOT_WRITE, AtcError, Diagnostic, Place
@@ -107,7 +106,7 @@ def _as_temporary(found: Diagnostic, folder: Path) -> Diagnostic:
     file = found.place.file if found.place else None
     if found.code is not CANNOT_WRITE or not file or folder not in Path(file).parents:
         return found
-    return replace(found, help=_ELSEWHERE)
+    return found._replace(help=_ELSEWHERE)
 
 
 def _remove_stale(base: Path) -> None:

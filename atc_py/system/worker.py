@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -312,7 +311,7 @@ def error_fields(error: AtcError) -> list[dict[str, Any]]:
         {
             "code": diagnostic.code.id,
             "message": packed(diagnostic.message),
-            "place": packed(asdict(diagnostic.place)) if diagnostic.place else None,
+            "place": packed(diagnostic.place._asdict()) if diagnostic.place else None,
             "help": packed(diagnostic.help),
             "rule": diagnostic.rule,
         }

@@ -74,9 +74,10 @@ def graph_of(found: list[ConstData]) -> Graph:
     return graph
 
 
+@pytest.mark.parametrize("few", [0, 1 << 30])
 @pytest.mark.parametrize(("threads", "ahead"), alternating([2, 7, 1], [1 << 30, 1]))
 def test_bytes_are_those_of_whole_constants(
-    threads: int, ahead: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    threads: int, ahead: int, few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read_ahead, "_piece_count", lambda _: 1)
     write_model(graph_of(constants()), tmp_path / "whole.om", NOTHING)
@@ -84,6 +85,7 @@ def test_bytes_are_those_of_whole_constants(
     monkeypatch.setattr(read_ahead, "CHUNK", PIECE)
     monkeypatch.setattr(read_ahead, "_THREADS", threads)
     monkeypatch.setattr(read_ahead, "_AHEAD", ahead)
+    monkeypatch.setattr(read_ahead, "_FEW", few)
     write_model(graph_of(constants()), tmp_path / "pieces.om", NOTHING)
     assert (tmp_path / "whole.om").read_bytes() == (tmp_path / "pieces.om").read_bytes()
     with open_model(tmp_path / "pieces.om") as model:

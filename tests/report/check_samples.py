@@ -1,7 +1,5 @@
 """Reports of checks that the tests of all formats share."""
 
-import dataclasses
-
 from atc_py.check.findings import (
     CheckReport,
     Finding,
@@ -89,7 +87,7 @@ UNLISTED = Finding(
 
 def at(finding: Finding, node: int, name: str, observed: str | None = None) -> Finding:
     """Return the finding at another node, perhaps with another value."""
-    place = dataclasses.replace(finding.place, node=node, node_name=name)
+    place = finding.place._replace(node=node, node_name=name)
     words = finding.observed if observed is None else verbatim(observed)
     return replace(finding, place=place, observed=words)
 

@@ -267,7 +267,7 @@ class _Whole:
                 line = None if place.line is None else str(place.line)
                 part = ":".join(filter(None, (member, line)))
                 field = ", ".join(filter(None, (part, place.field)))
-                return replace(found, place=Place(str(given), field=field))
+                return found._replace(place=Place(str(given), field=field))
         return found
 
     def _inputs(self, sample: KitSample) -> Mapping[str, NDArray[Any]]:

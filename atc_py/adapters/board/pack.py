@@ -158,7 +158,7 @@ def _placed(
         yield (
             found
             if place is None or file is None
-            else replace(found, place=replace(place, file=file))
+            else found._replace(place=place._replace(file=file))
         )
 
 

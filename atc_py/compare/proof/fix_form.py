@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from operator import itemgetter
 from pathlib import Path
@@ -248,7 +248,7 @@ def _prove(
         helps = {REFERENCE_FAILED: _WITHOUT_PROOF, MEMORY_LIMIT: _LESS_PROOF}
         raise AtcError(
             *(
-                replace(diagnostic, help=helps.get(diagnostic.code, diagnostic.help))
+                diagnostic._replace(help=helps.get(diagnostic.code, diagnostic.help))
                 for diagnostic in error.diagnostics
             )
         ) from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace as with_changes
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -259,17 +258,17 @@ def placed_in(check: ModelCheck, path: Path, nodes: Sequence[OnnxNode]) -> Model
     def placed(place: Place) -> Place:
         node = place.node
         if node is None or node >= len(nodes):
-            return with_changes(place, file=str(path))
+            return place._replace(file=str(path))
         name = place.node_name
         if name and not nodes[node].holds_graphs:
             name = nodes[node].place.node_name  # new nodes of one name were named apart
-        return with_changes(place, file=str(path), node=nodes[node].index, node_name=name)
+        return place._replace(file=str(path), node=nodes[node].index, node_name=name)
 
     return replace(
         check,
         findings=tuple(replace(finding, place=placed(finding.place)) for finding in check.findings),
         faults=tuple(
-            with_changes(fault, place=placed(fault.place or Place())) for fault in check.faults
+            fault._replace(place=placed(fault.place or Place())) for fault in check.faults
         ),
     )
 

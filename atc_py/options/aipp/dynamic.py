@@ -349,9 +349,8 @@ def checked_pictures(
             found = picture_settings(config, network, dynamic=True)
         except AtcError as error:
             (cause,) = error.diagnostics
-            raise AtcError(
-                replace(cause, message=Text("picture {at}: ", at=at) + cause.message)
-            ) from None
+            message = Text("picture {at}: ", at=at) + cause.message
+            raise AtcError(cause._replace(message=message)) from None
         results.append(replace(found, aipp_mode="dynamic"))
     _check_size(source_bytes(results[0], batch), batch, most, file)
     return tuple(results)

@@ -1,7 +1,7 @@
 """A configuration file read and checked as far as no model is needed."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from atc_py.diag import BAD_AIPP, AtcError, AtcFault, Place
@@ -53,7 +53,7 @@ def read_aipp_text(path: Path) -> str:
     except AtcError as error:
         (found,) = error.diagnostics
         fault = AtcFault("E10001", (str(path), _OPTION, found.message))
-        raise AtcError(replace(found, atc=fault)) from None
+        raise AtcError(found._replace(atc=fault)) from None
 
 
 def decoded(data: bytes) -> str:

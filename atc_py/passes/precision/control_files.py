@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -235,7 +234,7 @@ class _Reader:
             found = NOT_IN_MODEL.diagnostic(
                 Text("no {kind} is called {name}", kind=kind, name=repr(name)), place=place
             )
-        self.sink.add(replace(found, atc=fault))
+        self.sink.add(found._replace(atc=fault))
 
     def _node(self, name: str, place: Place) -> str:
         if name not in self._names.nodes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -66,7 +65,7 @@ def find_misfit(
 def _diagnostic(
     file: OnnxFile, given: Mapping[str, Shape], fault: Diagnostic, found: Sequence[str]
 ) -> Diagnostic:
-    where = str(dataclasses.replace(fault.place, file=None, field=None)) if fault.place else ""
+    where = str(fault.place._replace(file=None, field=None)) if fault.place else ""
     at = f"at {where}, " if where else ""
     return BAD_INPUT_SHAPE.diagnostic(
         Text(
@@ -75,7 +74,7 @@ def _diagnostic(
             at=at,
             message=fault.message,
         ),
-        place=dataclasses.replace(INPUT_SHAPE_PLACE, file=str(file.path)),
+        place=INPUT_SHAPE_PLACE._replace(file=str(file.path)),
         help=Text(
             "the nearest dims that fit are these: --input-shape {shapes}"
             if len(found) == 1

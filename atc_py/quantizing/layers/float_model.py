@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -243,7 +242,7 @@ def in_original(diagnostic: Diagnostic, original: FloatModel, folder: Path) -> D
     place = diagnostic.place
     if place is None or place.file is None or Path(place.file).parent != folder:
         return diagnostic
-    return dataclasses.replace(diagnostic, place=_original_place(place, original))
+    return diagnostic._replace(place=_original_place(place, original))
 
 
 def _original_place(place: Place, original: FloatModel) -> Place:
@@ -256,5 +255,5 @@ def _original_place(place: Place, original: FloatModel) -> Place:
     node = next(named, None)
     path = str(original.file.path)
     if node is None:
-        return dataclasses.replace(place, file=path, node=None)
-    return dataclasses.replace(place, file=path, node=node.index, node_name=node.name)
+        return place._replace(file=path, node=None)
+    return place._replace(file=path, node=node.index, node_name=node.name)

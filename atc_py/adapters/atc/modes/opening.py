@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from atc_py.device.opening import open_verified
@@ -24,5 +23,5 @@ def opened_om(path: Path) -> Iterator[OfflineModel]:
 def with_fault(error: AtcError, fault: AtcFault) -> AtcError:
     """An error whose diagnostics have ATC's code where they do not have one already."""
     return AtcError(
-        *(each if each.atc is not None else replace(each, atc=fault) for each in error.diagnostics)
+        *(each if each.atc is not None else each._replace(atc=fault) for each in error.diagnostics)
     )
