@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 from collections.abc import Generator
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import cache, wraps
 from importlib import metadata
@@ -91,9 +92,11 @@ def _verify_changed_graphs(patch: pytest.MonkeyPatch) -> None:
     run = manager._run
     unchanged: list[Graph] = []
 
-    def watched(row: PassRow, graph: Graph, context: PassContext) -> manager.PassRun:
+    def watched(
+        row: PassRow, graph: Graph, context: PassContext, operators: AbstractSet[str]
+    ) -> manager.PassRun:
         unchanged.clear()
-        done = run(row, graph, context)
+        done = run(row, graph, context, operators)
         unchanged[:] = [] if done.changes or row.ensures is not None else [graph]
         return done
 

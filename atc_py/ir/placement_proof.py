@@ -45,7 +45,9 @@ class _Life(msgspec.Struct):
     nbytes: int
     first: int
     last: int
-    scopes: set[int] = msgspec.field(default_factory=set)
+    # number of the launch in which all its makers and readers are; 0 if they share none, None
+    # before there is one
+    scope: int | None = None
     is_output: bool = False
 
     @property
@@ -55,6 +57,11 @@ class _Life(msgspec.Struct):
     @property
     def end(self) -> int:
         return self.start + self.nbytes
+
+    def meet(self, scope: int) -> None:
+        """Count in a maker or a reader."""
+        if self.scope != scope:
+            self.scope = scope if self.scope is None else 0
 
 
 class _Sweep:
@@ -101,7 +108,7 @@ class _Sweep:
         for position in node.reads:
             life = self._lives[self._root[position]]
             life.last = max(life.last, moment)
-            life.scopes.add(node.scope)
+            life.meet(node.scope)
             if moment < life.first:
                 name = self._placement.tensors[position].name
                 text = Text("{node} reads %{v} before it is computed", node=node.name, v=name)
@@ -117,7 +124,7 @@ class _Sweep:
                 if whole not in self._lives:
                     self._begin_life(whole, moment)
                 self._root[position] = whole
-                self._lives[whole].scopes.add(node.scope)
+                self._lives[whole].meet(node.scope)
 
     def misplaced(self) -> Iterator[tuple[int | None, Text]]:
         yield from self._early
@@ -155,7 +162,7 @@ class _Sweep:
             return life.spot is home
         if isinstance(life.spot, int):
             return life.spot >= 0 and life.spot % self._placement.alignment == 0
-        return life.spot is Home.CHIP and len(life.scopes) == 1 and 0 not in life.scopes
+        return life.spot is Home.CHIP and bool(life.scope)
 
     def overlaps(self) -> Iterator[tuple[int | None, Text]]:
         """Yield tensors that are alive at once and share bytes."""

@@ -4,7 +4,7 @@ The table at the end of this module gives each phase its checks. A graph is held
 own phase and of all earlier ones.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -41,9 +41,9 @@ class Rules(msgspec.Struct, frozen=True):
     # what is wrong with the storage of a node's operands and results, or None. It is asked of phase
     # `placed`, when all conversions stand
     storage_ok: Callable[[Node], Text | None] = lambda _node: None
-    # what is wrong with the memory plan of a graph of phase `placed`; asked where nothing else is
-    # wrong
-    unsound_places: Callable[[Graph], Iterable[Finding]] = lambda _graph: ()
+    # what is wrong with the memory plan of a graph of phase `placed`, whose values are given; asked
+    # where nothing else is wrong
+    unsound_places: Callable[[Graph, Sequence[Value]], Iterable[Finding]] = lambda _graph, _values: ()
 
 
 def verify_graph(graph: Graph, rules: Rules) -> None:
@@ -61,7 +61,7 @@ def verify_graph(graph: Graph, rules: Rules) -> None:
         for finding in check(subject)
     ]
     if not found and graph.phase >= Phase.PLACED:
-        found = [_diagnostic(finding) for finding in rules.unsound_places(graph)]
+        found = [_diagnostic(finding) for finding in rules.unsound_places(graph, subject.values)]
     if found:
         raise AtcError(*found)
 

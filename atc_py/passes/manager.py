@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from functools import partial
 
 import msgspec
@@ -61,16 +62,20 @@ def run_passes(
     if at_phases:
         verify_graph(graph, rules)
     runs = []
+    operators: set[str] = set()  # none while they must be looked at
     for row in PIPELINE:
         if not disabled.isdisjoint((row.name, *row.atc_names)):
             continue
         if context.only_atc_passes and not row.in_atc:
             continue
+        operators = operators or {node.op for node in graph.nodes}
         try:
-            runs.append(_run(row, graph, context))
+            runs.append(_run(row, graph, context, operators))
         except (ArithmeticError, LookupError, TypeError, ValueError):
             verify_graph(graph, rules)  # a graph that was faulty already is the better reason
             raise
+        if runs[-1].changes:
+            operators = set()
         done = graph.phase is until
         if verify or done or (at_phases and row.ensures is not None):
             verify_graph(graph, rules)
@@ -81,8 +86,8 @@ def run_passes(
     return runs
 
 
-def _run(row: PassRow, graph: Graph, context: PassContext) -> PassRun:
-    """Run one pass, if it has work, and put the nodes in order."""
+def _run(row: PassRow, graph: Graph, context: PassContext, operators: AbstractSet[str]) -> PassRun:
+    """Run one pass, if it has work on a graph of these operators, and put the nodes in order."""
     if graph.phase < row.requires:
         raise BROKEN_INVARIANT.error(
             Text(
@@ -93,8 +98,9 @@ def _run(row: PassRow, graph: Graph, context: PassContext) -> PassRun:
             )
         )
     started = time.perf_counter()
-    changes: int = row.load()().run(graph, context) if row.has_work(graph, context.soc) else 0
-    if changes:
+    has_work = row.has_work(operators, context.soc)
+    changes: int = row.load()().run(graph, context) if has_work else 0
+    if changes and row.disorders:
         graph.sort()
     if row.ensures is not None:
         graph.phase = row.ensures

@@ -4,6 +4,7 @@ More than 400 lines: a table with a row for each pass.
 """
 
 from collections.abc import Collection, Iterable
+from collections.abc import Set as AbstractSet
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import msgspec
 
 from atc_py.diag import REQUIRED_PASS, UNKNOWN_PASS
-from atc_py.ir import Graph, Phase
+from atc_py.ir import Phase
 from atc_py.target import VIEWS, Soc, SocFamily
 from atc_py.text import Text
 
@@ -29,6 +30,7 @@ class PassRow(msgspec.Struct, frozen=True):
     atc_names: tuple[str, ...] = ()  # names that ATC has for it, with which options know it as well
     in_atc: bool = True  # False for a rewrite that no known pass of ATC does
     optional: bool = True
+    disorders: bool = True  # whether a node may stand before what it reads afterwards
     ub_fusion: bool = False  # it is one of ATC's UB fusions, which make kernels of several nodes
     requires: Phase = Phase.LOWERED
     # the phase that the graph has reached afterwards, or None when it stays
@@ -50,17 +52,17 @@ class PassRow(msgspec.Struct, frozen=True):
         loaded: type[Any] = getattr(module, self.class_name)
         return loaded
 
-    def has_work(self, graph: Graph, soc: Soc) -> bool:
+    def has_work(self, operators: AbstractSet[str], soc: Soc) -> bool:
         """False for another device, or a graph with none of the operators that the pass begins at."""
         if self.cann_only and soc.family is SocFamily.SIM:
             return False
-        return self.anchors is None or not {n.op for n in graph.nodes}.isdisjoint(self.anchors)
+        return self.anchors is None or not operators.isdisjoint(self.anchors)
 
 
 _QUANTIZED = ("AscendQuant", "AscendRequant", "AscendRequantS16")
 """Operators whose results are int8 numbers of a known offset."""
 
-_launches = partial(PassRow, ub_fusion=True, requires=Phase.LAID_OUT)
+_launches = partial(PassRow, disorders=False, ub_fusion=True, requires=Phase.LAID_OUT)
 """Make the row of a pass that lets nodes share launches."""
 
 PIPELINE: tuple[PassRow, ...] = (
@@ -370,6 +372,7 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "layout/assign-formats",
         "Marks images NCHW, volumes NCDHW and everything else ND.",
+        disorders=False,
         optional=False,
         requires=Phase.TYPED,
         ensures=Phase.LAID_OUT,
@@ -481,6 +484,7 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "memory/plan-memory",
         "Gives every value a place in memory; values whose lifetimes do not overlap share memory.",
+        disorders=False,
         optional=False,
         requires=Phase.LAID_OUT,
         ensures=Phase.PLACED,

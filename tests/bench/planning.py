@@ -46,7 +46,7 @@ def _plan(graph: Graph, alignment: int) -> None:
 
 def _prove(graph: Graph, alignment: int) -> None:
     """Check the plan with its proof."""
-    faults = list(unsound_places(graph, alignment))
+    faults = list(unsound_places(graph, graph.values(), alignment))
     if faults:
         raise SystemExit(f"the plan is not sound: {faults[0][1]}")
 

@@ -123,7 +123,7 @@ def test_wrong_name_is_refused(name: str, code: str) -> None:
 def test_pass_that_comes_too_early_is_a_bug() -> None:
     graph = parse_graph(TEXT)
     with pytest.raises(AtcError, match=r"needs phase typed, found lowered") as caught:
-        manager._run(AssignFormatsPass.row, graph, CONTEXT)
+        manager._run(AssignFormatsPass.row, graph, CONTEXT, set())
     assert caught.value.exit_code == 70
 
 
@@ -179,6 +179,6 @@ def _compiled(text: str, soc: str) -> list[str]:
 def test_pass_without_its_anchors_would_change_nothing(text: str, soc: str) -> None:
     skipping = _compiled(text, soc)
     with patch.object(
-        PassRow, "has_work", lambda row, _graph, soc: not row.cann_only or soc.name != "sim"
+        PassRow, "has_work", lambda row, _operators, soc: not row.cann_only or soc.name != "sim"
     ):
         assert skipping == _compiled(text, soc)

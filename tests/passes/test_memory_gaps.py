@@ -75,8 +75,7 @@ def test_repairs_of_an_order_are_bounded_in_number_and_in_pairs(
         return place(sizes, order, conflicts)
 
     monkeypatch.setattr(arena_packing, "place", counted)
-    monkeypatch.setattr(arena_packing, "widest", lambda _: 0)  # no packing is good enough
-    pack(spans)
+    pack(spans, bound=0)  # no packing is good enough
     orders = 3
     assert len(pairs) == orders * (1 + repairs)
     assert repairs * pairs[0] <= 100_000

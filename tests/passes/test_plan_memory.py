@@ -56,8 +56,8 @@ def test_value_takes_what_the_graph_engine_gives_it(nbytes: int, taken: int) -> 
     graph.memory = plan_memory(graph, 512, padding=32)
     graph.phase = Phase.PLACED
     assert graph.memory.arena == graph.memory.bound == taken
-    assert list(unsound_places(graph, 512, 32)) == []
-    wrong = [message for _, message in unsound_places(graph, 512)]
+    assert list(unsound_places(graph, graph.values(), 512, 32)) == []
+    wrong = [message for _, message in unsound_places(graph, graph.values(), 512)]
     assert wrong == ["the memory plan must add 0 bytes to each value, found 32"]
 
 
@@ -66,7 +66,7 @@ def test_proof_is_kept_only_of_a_sound_plan() -> None:
     assert graph.memory is not None
     assert graph.proof is not None
     graph.memory = replace(graph.memory, bound=graph.memory.bound + 1)
-    assert list(unsound_places(graph, 512))
+    assert list(unsound_places(graph, graph.values(), 512))
     assert graph.proof is None
 
 

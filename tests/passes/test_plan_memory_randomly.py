@@ -115,7 +115,7 @@ def simple_first_fit(blocks: list[Span]) -> int:
 @given(spans())
 @examples(300)
 def test_packing_keeps_apart_and_is_between_bound_and_first_fit(blocks: list[Span]) -> None:
-    packing = pack(blocks)
+    packing = pack(blocks, widest(blocks))
     ends = [o + block.size for o, block in zip(packing.offsets, blocks, strict=True)]
     for at, block in enumerate(blocks):
         for other in range(at):
@@ -134,13 +134,13 @@ def test_packing_keeps_apart_and_is_between_bound_and_first_fit(blocks: list[Spa
 
 def test_packing_finds_what_first_fit_does_not() -> None:
     blocks = [Span(2, 0, 1), Span(1, 0, 3), Span(3, 2, 3)]
-    assert simple_first_fit(blocks) > pack(blocks).peak == widest(blocks)
+    assert simple_first_fit(blocks) > pack(blocks, widest(blocks)).peak == widest(blocks)
 
 
 @pytest.mark.parametrize("count", [2_000, 4_000])
 def test_wide_and_long_lived_blocks_are_packed_without_looking_at_all_pairs(count: int) -> None:
     blocks = [Span(1 + at * 7 % 13, at, at + count // 2) for at in range(count)]
-    packing = pack(blocks)
+    packing = pack(blocks, widest(blocks))
     assert widest(blocks) <= packing.peak <= simple_peak(blocks)
 
 

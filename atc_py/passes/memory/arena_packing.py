@@ -181,9 +181,11 @@ def widest(spans: Sequence[Span]) -> int:
     return most
 
 
-def pack(spans: Sequence[Span]) -> Packing:
-    """The best packing that was found; never a worse one than first-fit in order of time."""
-    bound = widest(spans)
+def pack(spans: Sequence[Span], bound: int) -> Packing:
+    """The best packing that was found; never a worse one than first-fit in order of time.
+
+    `bound` is the widest moment; a packing that needs no more ends the search.
+    """
     best: Packing | None = None
     for offsets in _attempts(spans, bound):
         peak = max((at + span.size for at, span in zip(offsets, spans, strict=True)), default=0)
@@ -195,9 +197,10 @@ def pack(spans: Sequence[Span]) -> Packing:
 
 
 def _attempts(spans: Sequence[Span], bound: int) -> Iterator[Sequence[int]]:
-    flipped = [Span(span.size, -span.last, -span.first) for span in spans]
+    flipped: list[Span] = []
     for take in (Gaps.take_best, Gaps.take_first):
         yield _sweep(spans, take)
+        flipped = flipped or [Span(span.size, -span.last, -span.first) for span in spans]
         yield _sweep(flipped, take)
     conflicts = Conflicts.of(
         [(span.first, span.last) for span in spans], _PAIRS_PER_BLOCK * len(spans)

@@ -22,12 +22,20 @@ class Block(msgspec.Struct, eq=False):
     last: int  # moment at which it is read for the last time; `first` where nobody reads it
     home: Home | None = None  # where it is stored, or None for the arena
     joined: bool = False  # whether it has parts that are computed one by one
-    # numbers of the launches in which its makers and readers are, 0 for those alone
-    scopes: set[int] = msgspec.field(default_factory=set)
+    # number of the launch in which all its makers and readers are; 0 if they share none, None
+    # before there is one
+    scope: int | None = None
+    units: int = 0  # of the arena, in multiples of its alignment
+    offset: int = 0  # in the arena, likewise
 
     @property
     def nbytes(self) -> int:
         return self.value.type.stored_nbytes
+
+    def meet(self, scope: int) -> None:
+        """Count in a maker or a reader."""
+        if self.scope != scope:
+            self.scope = scope if self.scope is None else 0
 
 
 class Liveness(msgspec.Struct, frozen=True):
@@ -58,7 +66,7 @@ def live_ranges(graph: Graph) -> Liveness:
             for value in node.present_inputs:
                 block = block_of[value]
                 block.last = max(block.last, moment)
-                block.scopes.add(node.scope)
+                block.meet(node.scope)
             for value in node.outputs:
                 if is_view(node.op) and node.present_inputs[0] in shifts:
                     shifts[value] = shifts[node.present_inputs[0]]
@@ -103,7 +111,7 @@ def _write(node: Node, moment: int, block_of: dict[Value, Block], parts: _Parts)
             block_of[whole] = Block(whole, moment, moment, joined=whole is not value)
             begun.append(block_of[whole])
         block_of[value] = block_of[whole]
-        block_of[whole].scopes.add(node.scope)
+        block_of[whole].meet(node.scope)
     return begun
 
 
@@ -112,8 +120,7 @@ def _home(block: Block, returned: bool) -> Home | None:
         return Home.RUN
     if returned:
         return Home.OUTPUT
-    alone = len(block.scopes) == 1 and 0 not in block.scopes
-    return Home.CHIP if alone else None
+    return Home.CHIP if block.scope else None
 
 
 Tenancy: TypeAlias = "tuple[Block, ...]"
@@ -123,28 +130,28 @@ Reads: TypeAlias = "dict[Block, list[Value]]"
 """The values that a node reads, by the block that holds them."""
 
 
-def merged(live: Liveness, sizes: Mapping[Block, int]) -> list[Tenancy]:
-    """The arena's blocks as tenancies: results reuse the memory of operands where allowed.
+def merged(live: Liveness) -> list[Tenancy]:
+    """The arena's blocks, which have their sizes, as tenancies.
 
-    `sizes` are those of the blocks in the arena; a result and the operand under it have one size.
+    Results reuse the memory of operands where allowed; both have one size.
     """
     rows: dict[Block, list[Block]] = {}
     for block in live.blocks:
-        if block not in sizes:
+        if block.home is not None:
             continue
-        old = next((old for old in _operands(block, live, sizes) if old in rows), None)
+        old = next((old for old in _operands(block, live) if old in rows), None)
         row = [] if old is None else rows.pop(old)
         row.append(block)
         rows[block] = row
     return [tuple(row) for row in rows.values()]
 
 
-def _operands(result: Block, live: Liveness, sizes: Mapping[Block, int]) -> Iterator[Block]:
+def _operands(result: Block, live: Liveness) -> Iterator[Block]:
     """Yield blocks that the launch reads last and that `result` may overwrite."""
     reads = [(node, _by_block(node, live.block_of)) for node in live.launches[result.first]]
     for old in dict.fromkeys(block for _, read in reads for block in read):
         ends = old.first < result.first == old.last and not (old.joined or result.joined)
-        same = ends and sizes.get(old) == sizes[result]
+        same = ends and old.home is None and old.units == result.units
         if same and _may_overwrite(old, result, reads, live.block_of):
             yield old
 

@@ -32,20 +32,17 @@ def plan_memory(
     """
     live = live_ranges(graph)
     blocks = [block for block in live.blocks if block.home is None]
-    sizes = {
-        block: size_in_arena(block.nbytes, alignment, padding) // alignment for block in blocks
-    }
-    tenancies = merged(live, sizes)
-    bound = widest(_spans(tenancies, sizes))
-    if reuse:
-        offsets, peak = _best(tenancies, [(block,) for block in blocks], sizes)
-    else:
-        offsets, peak = _apart(blocks, sizes)
+    for block in blocks:
+        block.units = size_in_arena(block.nbytes, alignment, padding) // alignment
+    tenancies = merged(live)
+    spans = _spans(tenancies)
+    bound = widest(spans)
+    peak = _place(tenancies, spans, bound, blocks) if reuse else _place_apart(blocks)
     spots = {
         value: (
-            block.home
-            if block.home is not None
-            else alignment * offsets[block] + live.shifts.get(value, 0)
+            alignment * block.offset + live.shifts.get(value, 0)
+            if block.home is None
+            else block.home
         )
         for value, block in live.block_of.items()
     }
@@ -53,28 +50,34 @@ def plan_memory(
     return MemoryPlan(alignment, reuse, arena, lower, spots, padding=padding)
 
 
-def _spans(tenancies: Sequence[Tenancy], sizes: dict[Block, int]) -> list[Span]:
-    return [Span(sizes[row[0]], row[0].first, row[-1].last) for row in tenancies]
+def _spans(tenancies: Sequence[Tenancy]) -> list[Span]:
+    return [Span(row[0].units, row[0].first, row[-1].last) for row in tenancies]
 
 
-def _best(
-    joined: Sequence[Tenancy], apart: Sequence[Tenancy], sizes: dict[Block, int]
-) -> tuple[dict[Block, int], int]:
-    """Offsets with results written over operands, or without where that is smaller."""
-    spans = _spans(joined, sizes)
-    chosen, packing = joined, pack(spans)
-    others = _spans(apart, sizes)
-    if packing.peak > widest(others):
-        second = pack(others)
+def _place(
+    joined: Sequence[Tenancy], spans: Sequence[Span], bound: int, blocks: Sequence[Block]
+) -> int:
+    """Give blocks their offsets, results over operands unless it is smaller without; the arena's end.
+
+    `spans` are those of the tenancies `joined`, and `bound` is their widest moment.
+    """
+    chosen, packing = joined, pack(spans, bound)
+    if packing.peak > bound:  # all blocks apart need as much as the tenancies, or more
+        apart = [(block,) for block in blocks]
+        others = _spans(apart)
+        least = widest(others)
+        second = pack(others, least) if packing.peak > least else packing
         if second.peak < packing.peak:
             chosen, packing = apart, second
-    pairs = zip(chosen, packing.offsets, strict=True)
-    return {block: offset for tenancy, offset in pairs for block in tenancy}, packing.peak
+    for tenancy, offset in zip(chosen, packing.offsets, strict=True):
+        for block in tenancy:
+            block.offset = offset
+    return packing.peak
 
 
-def _apart(blocks: Sequence[Block], sizes: dict[Block, int]) -> tuple[dict[Block, int], int]:
-    offsets, top = {}, 0
+def _place_apart(blocks: Sequence[Block]) -> int:
+    top = 0
     for block in blocks:
-        offsets[block] = top
-        top += sizes[block]
-    return offsets, top
+        block.offset = top
+        top += block.units
+    return top

@@ -19,11 +19,11 @@ from atc_py.text import Text
 
 
 def unsound_places(
-    graph: Graph, alignment: int, padding: int = 0
+    graph: Graph, values: Sequence[Value], alignment: int, padding: int = 0
 ) -> Iterator[tuple[Node | None, Text]]:
     """Yield the faults of the plan of `graph`, with the node concerned, and keep its proof if sound.
 
-    `graph` is in phase placed. Offsets must be multiples of `alignment` bytes, and `padding` bytes
+    `graph` is in phase placed, and has those `values`. Offsets must be multiples of `alignment` bytes, and `padding` bytes
     follow each value.
     """
     graph.proof = None
@@ -38,7 +38,6 @@ def unsound_places(
         found = graph.memory.padding
         text = Text("the memory plan must add {n} bytes to each value, found {found}")
         yield None, text.with_values(n=padding, found=found)
-    values = graph.values()
     missing = [value for value in values if value not in graph.memory.spots]
     for value in missing:
         yield value.producer, Text("the memory plan has no place for %{v}", v=value.name)

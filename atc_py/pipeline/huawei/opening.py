@@ -287,8 +287,7 @@ def place(graph: Graph, places: Mapping[Value, int]) -> bool:
 
 def _sound(graph: Graph, plan: MemoryPlan) -> MemoryPlan | None:
     """The plan with the bound that its order has; None where it is not sound."""
-    graph.memory = replace(
-        plan, bound=prove(placement_of(graph, plan, graph.values())).widest.nbytes
-    )
-    faults = list(unsound_places(graph, ALIGNMENT, PADDING))
+    values = graph.values()
+    graph.memory = replace(plan, bound=prove(placement_of(graph, plan, values)).widest.nbytes)
+    faults = list(unsound_places(graph, values, ALIGNMENT, PADDING))
     return None if faults else graph.memory
