@@ -16,6 +16,7 @@ from atc_py.check.evaluate import Checked
 from atc_py.check.findings import Standing
 from atc_py.check.restating import restated_at
 from atc_py.fix.context import RuleContext, splice
+from atc_py.fix.parts.windows import SAME
 from atc_py.fix.unfit import UnfitError, require, skip_unless
 from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.graph import Branch, OnnxGraph, OnnxNode
@@ -258,7 +259,7 @@ class _Restating:
             raise UnfitError("")
         if before.since_version == after.since_version and not node.holds_graphs:
             writer.keep(node)
-        elif spec is None:
+        elif spec is None or _runs_otherwise(node):
             raise UnfitError("")
         elif node.holds_graphs:
             writer.keep(self._holder(node, branches, spec))
@@ -310,6 +311,13 @@ class _Restating:
         return with_branches(node, stated)
 
 
+def _runs_otherwise(node: OnnxNode) -> bool:
+    """True for means with SAME pads of windows apart: onnxruntime runs them from opset 19 on alone."""
+    taps, strides = node.integers("kernel_shape"), node.integers("strides")
+    apart = any(step > tap for step, tap in zip(strides, taps, strict=False))
+    return node.op_type == "AveragePool" and apart and node.text("auto_pad", "") in SAME
+
+
 def _without_idle_parts(node: OnnxNode) -> OnnxNode:
     """The node without an allowzero or a num_outputs that changes nothing."""
     idle = {"Reshape": ("allowzero", _has_no_zero), "Split": ("num_outputs", _is_even)}
@@ -349,6 +357,7 @@ def _attributes_as_inputs(ctx: RuleContext, after: OperatorSchema) -> Mapping[in
     value: Any
     for name, value in ctx.node.attributes.items():
         if name in names and name not in after.attributes:
+            skip_unless(not isinstance(value, str))  # an attribute of a function around the node
             position = names.index(name)
             moved[position] = ctx.const(value, _dtype(ctx, after, position, value), name)
     return moved

@@ -509,3 +509,28 @@ def test_results_are_a_step_apart_where_few_codes_moved_by_as_many_steps_as_node
         value = np.where(np.arange(64) < moved, gap, 0).astype(np.int8)
         assert is_step_apart(nodes, value, wanted, gap) is apart
     assert not is_step_apart(nodes, wanted.astype(np.int32), wanted.astype(np.int32), 1)
+
+
+@pytest.mark.parametrize(("weights", "wrong"), [((1.0, 1.0, -1.0), False), ((3.0, 0.0, 0.0), True)])
+def test_sums_of_float16_whose_terms_overflow_are_not_compared(
+    weights: tuple[float, ...], wrong: bool
+) -> None:
+    """1.0 + 1.0 - 1.0 of 4e4 is 4e4 as a whole, and infinite if the first two are added in float16."""
+    x = np.full((1, 3), 4e4, np.float16)
+    constants = {"w": DenseConst(np.array([[1], [1], [-1]], np.float16))}
+    before = piece([node("MatMul", ["x", "w"], ["y"])], constants=constants)
+    constants = {"w": DenseConst(np.array([[each] for each in weights], np.float16))}
+    nodes = [
+        node("Split", ["x"], ["a", "b", "c"], axis=1),
+        node("Split", ["w"], ["u", "v", "t"], axis=0),
+        node("MatMul", ["a", "u"], ["p"]),
+        node("MatMul", ["b", "v"], ["q"]),
+        node("MatMul", ["c", "t"], ["r"]),
+        node("Add", ["p", "q"], ["s"]),
+        node("Add", ["s", "r"], ["y"]),
+    ]
+    test = RegionTest(("tried",), 1e-5, before, piece(nodes, constants=constants), RegionProof())
+    for size in (1.0, 1e-4) if wrong else (1.0,):
+        test.run(DataSet("values", {"x": x * np.float16(size)}, own_scale=True), {})
+    assert (test.proof.wrong is not None) == wrong
+    assert test.proof.elements == (1 if wrong else 0)

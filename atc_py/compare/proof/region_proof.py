@@ -55,6 +55,12 @@ _LARGE_SCORES = 10.0
 """Magnitude of large floats on the way to these: masks are numbers that hold float16, and states are
 within 1."""
 
+_OF_TERMS = frozenset(
+    {"AveragePool", "Conv", "ConvTranspose", "Einsum", "Gemm", "GlobalAveragePool", "MatMul"}
+    | {"Mean", "ReduceMean", "ReduceSum", "Sum"}
+)
+"""Operators that add up terms, of each of which a float16 may hold more than of their sum."""
+
 _FIRST, _SECOND = ENGINES
 _PAIRS = ((_FIRST, _FIRST), (_FIRST, _SECOND), (_SECOND, _SECOND), (_SECOND, _FIRST))
 """Engines of the node and of its new form, in the order in which they are tried."""
@@ -191,6 +197,9 @@ class RegionTest:
             kept = defined if kept is None else kept & defined
             if data.label == OWN_RUN and not defined.all():
                 self.proof.undefined = True
+        if data.own_scale and step_of(wanted.dtype) > FLOAT32_STEP:
+            fits = self._fits(name, data.feeds)
+            kept = fits if kept is None or fits is None else kept & fits
         whole = wanted
         if kept is not None and value.shape == wanted.shape:
             value, wanted = value[kept], wanted[kept]
@@ -220,6 +229,21 @@ class RegionTest:
         proof.error = max(proof.error, error)
         if error > limit and proof.wrong is None:
             proof.wrong = Disagreement(self.rules, data.label, name, error, limit)
+
+    def _fits(self, name: str, feeds: Feeds) -> NDArray[np.bool_] | None:
+        """True where the magnitudes of a sum's terms add up within the dtype; None for no sum.
+
+        No part of such a sum overflows, in whatever order it is taken.
+        """
+        (node, *more), engines = self.before.nodes, self._engines
+        if more or engines is None or node.domain or node.op_type not in _OF_TERMS:
+            return None
+        magnitudes = {each: np.abs(array) for each, array in feeds.items()}
+        try:
+            sums = self.before.with_constants(np.abs).run(magnitudes, engines[0])[name]
+        except (NotRunError, KeyError):
+            return None
+        return np.isfinite(sums.astype(np.float64))
 
     def _in_float64(
         self, name: str, feeds: Feeds, value: NDArray[Any], *, alike: bool

@@ -112,9 +112,10 @@ def _of_recurrence(form: _Form) -> bool:
 
 
 def _of_resize(form: _Form) -> bool:
-    """True if scales give the length that coordinates depend on."""
+    """True if scales give the length that coordinates depend on, or a length of 1 may matter."""
+    mode = form.text("coordinate_transformation_mode")
     lengths = {"align_corners", "half_pixel_symmetric", "tf_crop_and_resize"}
-    return not form.has(_SIZES) and form.text("coordinate_transformation_mode") in lengths
+    return mode == "pytorch_half_pixel" or (not form.has(_SIZES) and mode in lengths)
 
 
 _NO_LENGTHS = "reads neither sequence_lens nor activations"
@@ -139,7 +140,10 @@ FAULTY: Mapping[str, _Fault] = {
     "MaxPool": _Fault("loses windows in the padding", _of_maximum),
     "Optional": _Fault("makes a list of the value", lambda form: form.has(0)),
     "RNN": _Fault(_NO_LENGTHS, _of_recurrence),
-    "Resize": _Fault("takes the length of the result for a fraction of scales", _of_resize),
+    "Resize": _Fault(
+        "takes the length of the result for a fraction of scales, and a single place for -0.5",
+        _of_resize,
+    ),
     "SequenceInsert": _Fault("puts what comes last at the front", lambda form: form.has(2)),
     "SoftmaxCrossEntropyLoss": _Fault("takes a negative label for a class", lambda _: False),
 }

@@ -114,6 +114,10 @@ FAULTS: dict[str, onnx.ModelProto] = {
         "Resize", {"x": X}, 13, constants={"s": np.array([1, 1, 1.2, 1.5], np.float32)},
         order=["x", "", "s"], coordinate_transformation_mode="align_corners",
     ),
+    "single place": one_node_model(
+        "Resize", {"x": X}, 13, constants={"s": np.array([1, 1, 0.3, 1], np.float32)},
+        order=["x", "", "s"], coordinate_transformation_mode="pytorch_half_pixel", mode="linear",
+    ),
 }  # fmt: skip
 
 
