@@ -10,7 +10,6 @@ import os
 import sys
 import typing
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib.machinery import ModuleSpec, PathFinder
 from threading import RLock
 from types import ModuleType
@@ -26,11 +25,18 @@ _TYPES = ("get_type_hints", "NotRequired", "Required", "Self", "Unpack")
 
 def _later(module: str, *names: str) -> dict[str, Any]:
     """Functions and classes of a module, which the first call of one loads."""
-    return {name: partial(_called, module, name) for name in names}
+    return {name: _Called(module, name) for name in names}
 
 
-def _called(module: str, name: str, *given: Any, **named: Any) -> Any:
-    return getattr(_filled(module), name)(*given, **named)
+class _Called:
+    """Stands for a function or a class; jinja2 keeps one in a class, where it must not bind `self`."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._at = module, name
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        module, name = self._at
+        return getattr(_filled(module), name)(*given, **named)
 
 
 def _filled(name: str) -> ModuleType:

@@ -110,4 +110,4 @@ assert typing_extensions.deprecated and typing_extensions.Self is Self
 
 @pytest.mark.parametrize("use", _USES)
 def test_late_module_is_as_good_as_a_loaded_one(use: str) -> None:
-    subprocess.run([sys.executable, "-c", _PREPARED + _USES[use]], check=True)
+    subprocess.run([sys.executable, "-W", "error", "-c", _PREPARED + _USES[use]], check=True)
