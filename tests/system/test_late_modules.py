@@ -51,7 +51,8 @@ assert found == ["a"] * 8
     "nearest names": """
 from difflib import get_close_matches
 assert get_close_matches("-o", ["-p", "--o"]) == [] and is_late("difflib")
-assert get_close_matches("--outptu", ["--output"]) == ["--output"] and not is_late("difflib")
+assert get_close_matches("--outptu", possibilities=["--output"], n=1, cutoff=0.5) == ["--output"]
+assert not is_late("difflib")
 """,
     "later": """
 from random import choice
@@ -88,6 +89,8 @@ import inspect, numpy
 def plain(a, *, b=1): pass
 assert is_late("inspect")
 assert str(inspect.signature(plain)) == "(a, *, b=1)" and not is_late("inspect")
+import numpy.ma
+assert numpy.ma.arange(3).sum() == 3
 """,
     "translations": """
 from gettext import gettext, ngettext
