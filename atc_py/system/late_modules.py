@@ -29,7 +29,7 @@ def _later(module: str, *names: str) -> dict[str, Any]:
 
 
 class _Called:
-    """Stands for a function or a class; jinja2 keeps one in a class, where it must not bind `self`."""
+    """Stands for a function or a class; in a class, where jinja2 keeps one, it binds no `self`."""
 
     def __init__(self, module: str, name: str) -> None:
         self._at = module, name
@@ -55,7 +55,7 @@ def _clean_doc(doc: str) -> str:
 
 
 def _signature(obj: Callable[..., Any], **choice: Any) -> Any:
-    """As in inspect, but None where numpy asks while it is imported; numpy.ma needs what it asks for."""
+    """As in inspect, but None where numpy asks while it is imported; numpy.ma takes no None."""
     if (obj.__module__ or "").startswith(("numpy._core.", "numpy.lib.")):
         return None
     return _filled("inspect").signature(obj, **choice)
