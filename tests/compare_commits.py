@@ -9,6 +9,7 @@ every conformance case in two modes, or the code that refuses it; codes, places 
 `check` on every shared model. Versions are set equal before anything is read.
 """
 
+import argparse
 import hashlib
 import json
 import subprocess
@@ -174,4 +175,8 @@ def _git(*words: str) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(*sys.argv[1:]))
+    parser = argparse.ArgumentParser("python -m tests.compare_commits")
+    parser.add_argument("base", help="commit to compare with")
+    parser.add_argument("head", nargs="?", default="", help="the other; without, the working tree")
+    parser.add_argument("kinds", nargs="?", default="om case check", help="kinds to collect")
+    raise SystemExit(main(**vars(parser.parse_args())))

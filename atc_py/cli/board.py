@@ -24,7 +24,6 @@ from atc_py.diag import AtcError
 from atc_py.options.compile_options import CompileOptions, PrecisionMode
 from atc_py.options.output_paths import output_folder
 from atc_py.system.memory_limit import parse_size
-from atc_py.system.process import import_numpy
 from atc_py.text import COMMA, Text, plural
 from atc_py.text.language import spoken
 
@@ -115,7 +114,6 @@ def pack(  # noqa: PLR0913  (one parameter an option)
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file cannot
     be read or written, 4 a run failed.
     """
-    import_numpy()
     from atc_py.adapters.board.expectations import Draws
     from atc_py.adapters.board.pack import PackRequest, pack_board
 

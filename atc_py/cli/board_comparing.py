@@ -15,7 +15,6 @@ from atc_py.diag import Diagnostic, ExitCode
 from atc_py.options.output_paths import output_file
 from atc_py.report.tables import Table, plain_lines
 from atc_py.system.json_text import format_json
-from atc_py.system.process import import_numpy
 from atc_py.system.structs import replace
 from atc_py.text import Text
 from atc_py.text.language import language
@@ -73,7 +72,6 @@ def compare_board(  # noqa: PLR0913  (one parameter an option)
     Exit status: 0 done, 2 the command was called wrongly, 3 a file cannot be read or written, 4 a run
     failed, or the board differs.
     """
-    import_numpy()
     from atc_py.adapters.board.comparing import BoardRequest, compare_kit
     from atc_py.cost.calibration import save_fit
 

@@ -16,7 +16,7 @@ from atc_py.diag import BAD_OPTION
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.output_paths import output_file
 from atc_py.system.cache_folders import same_path
-from atc_py.system.process import import_numpy, import_onnx_parts
+from atc_py.system.process import import_onnx_parts
 from atc_py.text import Text
 from atc_py.text.language import language
 
@@ -89,7 +89,6 @@ def check(  # noqa: PLR0913  (one parameter an option)
     Exit status: 0 done, 1 a model has findings of the level of --fail-on or worse, 2 the command
     was called wrongly, 3 a file cannot be read or written; with several models, the worst.
     """
-    import_numpy()
     import_onnx_parts()
     from atc_py.check.findings import Standing
     from atc_py.options.model_paths import model_paths

@@ -25,12 +25,12 @@ from atc_py.diag import Diagnostic, ExitCode
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.gears import Gears
 from atc_py.options.option import keywords_of
-from atc_py.results.compiled_model import CompiledModel
-from atc_py.results.layer_comparison import LayerComparison
 from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.compare.gears import GearComparisons
+    from atc_py.results.compiled_model import CompiledModel
+    from atc_py.results.layer_comparison import LayerComparison
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "csv", "html")

@@ -21,7 +21,7 @@ from atc_py.cli.console import (
 from atc_py.diag import AtcError
 from atc_py.options.compile_options import CompileOptions
 from atc_py.report.tables import Table
-from atc_py.system.process import import_numpy, import_onnx_parts
+from atc_py.system.process import import_onnx_parts
 from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
@@ -135,7 +135,6 @@ def convert(
 
     Prints a summary of five lines; -v also prints findings and tables.
     """
-    import_numpy()
     import_onnx_parts()
     import atc_py
     from atc_py.passes.pipeline import find_passes

@@ -1,7 +1,9 @@
 """`atc-py kernels`: list a model's kernels, write them, and compare them with the simulator."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,8 +13,10 @@ from atc_py.cli.gear_options import named_gear
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.named_gear import NamedGear
 from atc_py.options.output_paths import output_folder
-from atc_py.package.reader import OfflineModel
 from atc_py.text import Text
+
+if TYPE_CHECKING:
+    from atc_py.package.reader import OfflineModel
 
 
 @click.command()

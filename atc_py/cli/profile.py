@@ -18,7 +18,6 @@ from atc_py.options.compile_options import CompileOptions
 from atc_py.options.named_gear import NamedGear
 from atc_py.options.output_paths import output_file
 from atc_py.system.atomic_files import write_files
-from atc_py.system.process import import_numpy
 from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
@@ -93,7 +92,6 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written.
     """
-    import_numpy()
     from atc_py.pipeline.profile import fitted_factors, profile_model
 
     form = options.report_format(form, as_json=as_json)

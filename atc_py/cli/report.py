@@ -1,8 +1,10 @@
 """`atc-py report`: one page that shows a whole model."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -16,10 +18,12 @@ from atc_py.diag import ExitCode
 from atc_py.options.command_options import NOT_REPORTED
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import keywords_of
-from atc_py.results.summary import ModelSummary
 from atc_py.system.atomic_files import write_files
 from atc_py.text import Text
 from atc_py.text.language import language
+
+if TYPE_CHECKING:
+    from atc_py.results.summary import ModelSummary
 
 _FILE = click.Path(path_type=Path)
 _RUNNING = (

@@ -1,11 +1,13 @@
 """`atc-py run`: execute an offline model on a device."""
 
+from __future__ import annotations
+
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,9 +18,11 @@ from atc_py.cli.options import AS_JSON, LIKE, MAX_MEMORY, SUBMODEL
 from atc_py.diag import BAD_OPTION
 from atc_py.options.named_gear import NamedGear
 from atc_py.options.output_paths import output_file, output_folder
-from atc_py.pipeline.running.model import Model
 from atc_py.system.json_text import json_values
 from atc_py.text import Text
+
+if TYPE_CHECKING:
+    from atc_py.pipeline.running.model import Model
 
 _STORAGE = ("logical", "exact")
 

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from atc_py.system.late_modules import load_late
+from atc_py.system.late_modules import prepare_imports
 
 _NEW_OBJECTS = 200_000
 """Objects that are made before Python looks for cycles among them; its own choice is 700.
@@ -25,7 +25,7 @@ def main() -> None:
     gc.set_threshold(_NEW_OBJECTS)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    load_late()
+    prepare_imports()
     ended: list[int] = []
     atexit.register(_end_at_once, ended)  # the first one that is registered is called last
     from atc_py.cli.main import main as command

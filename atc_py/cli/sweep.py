@@ -34,7 +34,6 @@ from atc_py.results.sweep import SweepRow, SweepVerdict
 from atc_py.system.atomic_files import write_files
 from atc_py.system.cache_folders import exists
 from atc_py.system.memory_limit import parse_size
-from atc_py.system.process import import_numpy
 from atc_py.text import COLON, COMMA, Text, plural
 from atc_py.text.language import language
 
@@ -147,7 +146,6 @@ def sweep(  # noqa: PLR0913  (one parameter an option)
     called wrongly, 3 a file cannot be written, 4 a row did not end (it crashed, or exceeded a
     limit), or the Dask cluster failed.
     """
-    import_numpy()
     from atc_py.report.sweep.rows import require_pyarrow
 
     if jobs is not None and dask is not None:

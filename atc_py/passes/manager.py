@@ -74,8 +74,7 @@ def run_passes(
         except (ArithmeticError, LookupError, TypeError, ValueError):
             verify_graph(graph, rules)  # a graph that was faulty already is the better reason
             raise
-        if runs[-1].changes:
-            operators = set()
+        operators = set() if runs[-1].changes else operators
         done = graph.phase is until
         if verify or done or (at_phases and row.ensures is not None):
             verify_graph(graph, rules)

@@ -1,6 +1,6 @@
 """Compilation with gears: one graph for each list of shapes, in one offline model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from atc_py.check.findings_builder import RulesBrokenError
@@ -8,12 +8,14 @@ from atc_py.cost.network import network_cost
 from atc_py.diag import (
     BAD_INPUT_SHAPE,
     GEAR_NOT_COMPILED,
+    UNSUPPORTED_FORM,
     AtcError,
     AtcFault,
     Diagnostic,
     Place,
     Sink,
 )
+from atc_py.ir import Graph
 from atc_py.kernels.kernels import SourceMemo
 from atc_py.onnx_graph.folding.evaluate import FoldMemo
 from atc_py.onnx_graph.graph import ValueType
@@ -150,6 +152,7 @@ def compile_gears(
         for gear in range(len(gears.gears))
     ]
     clock.prefix = ""
+    refuse_other_ranks([each.graph for each in compiled], gears, str(model))
     gears = with_padding(file, gears)
     with clock.stage("package"):
         packed = [CompiledGear(each.graph, each.contents) for each in compiled]
@@ -206,6 +209,30 @@ def _compiled_gear(
         raise RulesBrokenError(error.check, missing) from error
     except AtcError as error:
         raise AtcError(*error.diagnostics, not_compiled(gears, gear)) from error
+
+
+def refuse_other_ranks(graphs: Sequence[Graph], gears: Gears, path: str) -> None:
+    """Refuse outputs whose ranks differ between gears, as those of Squeeze without axes may."""
+    first, *others = graphs
+    for gear, graph in enumerate(others, start=1):
+        outputs = zip(first.outputs, graph.outputs, graph.output_names, strict=True)
+        for value, other, name in outputs:
+            if value.type.rank != other.type.rank:
+                raise UNSUPPORTED_FORM.error(
+                    Text(
+                        "output {name} has {rank} dims in gear {first}, but {other} in gear {gear}",
+                        name=repr(name),
+                        rank=value.type.rank,
+                        first=format_gear(gears.gears[0]),
+                        other=other.type.rank,
+                        gear=format_gear(gears.gears[gear]),
+                    ),
+                    place=Place(path, field=name),
+                    help=Text(
+                        "give Squeeze its axes, or convert the model once for each shape: gears "
+                        "share the ranks of outputs"
+                    ),
+                )
 
 
 def not_compiled(gears: Gears, gear: int) -> Diagnostic:

@@ -202,7 +202,8 @@ def node_list(labels: list[str]) -> str:
     # One more label takes no more room than the words that it is left out.
     most = len(labels) if len(labels) == _NAMED + 1 else _NAMED
     rest = len(labels) - most
-    return ", ".join(labels[:most]) + (Text(" and {left} more", left=rest) if rest > 0 else "")
+    more = spoken(Text(" and {left} more", left=rest)) if rest > 0 else ""
+    return ", ".join(labels[:most]) + more
 
 
 def number_text(value: float, digits: int = 4) -> str:

@@ -1,7 +1,8 @@
-"""Modules of other packages that commands import and hardly use: each is loaded at its first use.
+"""Modules of other packages as commands import them.
 
-Importing all of them takes a tenth of the time of a small command. What imports them does so as a
-whole (`import tempfile`); names that are imported one by one are listed with what stands for them.
+Those that commands hardly use are loaded at their first use: importing all of them takes a fifth of
+the time of a small command. What imports them does so as a whole (`import tempfile`); names that are
+imported one by one are listed with what stands for them. numpy is loaded with a BLAS of one thread.
 """
 
 from __future__ import annotations
@@ -149,18 +150,45 @@ class _LateLoader(Loader):
             module.__class__ = ModuleType
 
 
-class _LateFinder(MetaPathFinder):
-    """Finds the modules of the list."""
+_THREADS = "OPENBLAS_NUM_THREADS"
+
+
+class _OneThreadLoader(Loader):
+    """Loads numpy, whose BLAS starts no threads beside this one unless the user says how many.
+
+    They take processor time to start and to end, and memory each, and the simulator has its own. The
+    variable is set during the import alone: processes that this one starts do not inherit it.
+    """
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__spec__ is not None:
+            module.__spec__.loader = module.__loader__ = self._loader
+        os.environ[_THREADS] = "1"
+        try:
+            self._loader.exec_module(module)
+        finally:
+            del os.environ[_THREADS]
+
+
+class _Finder(MetaPathFinder):
+    """Finds numpy and the modules of the list."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(name, path) if name in _LATE else None
+        alone = name == "numpy" and _THREADS not in os.environ
+        spec = PathFinder.find_spec(name, path) if alone or name in _LATE else None
         if spec is not None and spec.loader is not None:
-            spec.loader = _LateLoader(spec.loader)
+            spec.loader = (_OneThreadLoader if alone else _LateLoader)(spec.loader)
         return spec
 
 
-def load_late() -> None:
-    """Have this process load the modules late, unless it has loaded them; for commands."""
-    sys.meta_path.insert(0, _LateFinder())
+def prepare_imports() -> None:
+    """Have this process import modules so from now on; for commands."""
+    sys.meta_path.insert(0, _Finder())

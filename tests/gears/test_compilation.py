@@ -172,3 +172,19 @@ def test_layers_on_int8_have_no_gears_on_socs_of_cann(tmp_path: Path) -> None:
     for shapes in (BATCH, {"input_shape": "x:1~4,3,16,24"}):
         with pytest.raises(AtcError, match="cannot have gears or ranges"):
             atc_py.convert(source, tmp_path / "net.om", soc="Ascend310P3", **shapes)  # type: ignore[arg-type]
+
+
+def test_output_whose_rank_follows_the_gear_is_refused(tmp_path: Path) -> None:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, 1, 4])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph([helper.make_node("Squeeze", ["x"], ["y"])], "g", [x], [y])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=7)
+    onnx.save(proto, tmp_path / "m.onnx")
+    with pytest.raises(
+        AtcError, match="output 'y' has 2 dims in gear 1, but 3 in gear 2"
+    ) as caught:
+        atc_py.convert(
+            tmp_path / "m.onnx", tmp_path / "m.om", input_shape="x:-1,3,1,4", batch_sizes="1,2"
+        )
+    assert caught.value.exit_code == 1
+    assert not (tmp_path / "m.om").exists()

@@ -101,6 +101,14 @@ def test_findings_alike_that_are_left_share_a_row() -> None:
     assert "Rewrites" not in chinese
 
 
+def test_list_of_many_nodes_is_in_the_language_of_the_report() -> None:
+    words = Words("A must be float", "A 须为浮点")
+    left = tuple(Left(at, "Less", "ATC4002", words, ()) for at in range(9))
+    assert "0, 1, 2 and 6 more  Less" in fixing_text(record(rewrite(1, 0.0), left=left))
+    with speaking("zh"):
+        assert "0, 1, 2，另有 6 个  Less" in fixing_text(record(rewrite(1, 0.0), left=left))
+
+
 def test_many_findings_of_one_reason_share_a_row_and_the_deciding_input_is_named() -> None:
     why = (("if-as-where", Words("dims are known", "形状已知")),)
     left = tuple(Left(2, "Conv", "ATC4003", verbatim(f"rank {at}"), why) for at in range(12))

@@ -7,10 +7,10 @@ import pytest
 
 _PREPARED = """
 import sys, threading
-from atc_py.system.late_modules import load_late
+from atc_py.system.late_modules import prepare_imports
 def is_late(name):
     return type(sys.modules[name]).__name__ == "_LateModule"
-load_late()
+prepare_imports()
 """
 
 _USES = {

@@ -10,9 +10,11 @@ import pytest
 _THREADS = "OPENBLAS_NUM_THREADS"
 _CODE = """
 import json, os
-from atc_py.system.process import import_numpy
-import_numpy()
+from atc_py.system.late_modules import prepare_imports
+prepare_imports()
 import numpy
+assert type(numpy.__loader__).__name__ == "SourceFileLoader"
+assert numpy.__spec__.loader is numpy.__loader__
 from threadpoolctl import threadpool_info
 counts = [each["num_threads"] for each in threadpool_info() if each["internal_api"] == "openblas"]
 print(json.dumps([counts, os.environ.get("OPENBLAS_NUM_THREADS")]))
