@@ -25,8 +25,8 @@ from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.attributes import broken_nodes
 from atc_py.onnx_graph.reading.contents import (
     DeclaredInput,
-    check_names,
     check_declared,
+    check_names,
     check_weights,
     declared_input,
     locate_contents,
