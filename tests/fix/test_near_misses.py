@@ -50,6 +50,12 @@ LONG = Fed((1 << 13, 1 << 13), DType.FLOAT64)  # too long for runs that show it 
             f"its new nodes are listed: {LESS}",
             f"makes nodes that the list refuses: {LESS}",
         ),
+        (
+            case("Shrink", Fed((2, 3), DType.INT32), opset=18),
+            "function-body",
+            "data of Shrink are floats",
+            "fits where data of Shrink are floats",
+        ),
     ],
     ids=lambda value: value.op_type if isinstance(value, RuleCase) else "",
 )

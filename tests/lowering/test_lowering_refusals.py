@@ -201,3 +201,20 @@ def test_target_of_a_users_specification_must_fit(target: str, part: str, tmp_pa
     (found,) = caught.value.diagnostics
     assert found.code is BAD_SPEC
     assert part in found.message
+
+
+@pytest.mark.parametrize(("dims", "shown"), [((10,), "10"), ((1, 10), "1x10")])
+def test_second_operand_that_does_not_fit_the_first_is_refused(
+    dims: tuple[int, ...], shown: str, tmp_path: Path
+) -> None:
+    """Before opset 7, onnx infers the dims of the first operand for any second one."""
+    node = helper.make_node("Sub", ["a", "b"], ["y"])
+    a, b = (
+        helper.make_tensor_value_info(name, 1, shape)
+        for name, shape in (("a", dims), ("b", (10, 10)))
+    )
+    graph = helper.make_graph([node], "g", [a, b], [helper.make_tensor_value_info("y", 1, None)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 6)], ir_version=3)
+    (found,) = refusals(model, tmp_path)
+    assert found.code.id == "ATC4013"
+    assert found.message.endswith(f"cannot broadcast 10x10 to {shown}")

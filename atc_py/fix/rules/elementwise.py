@@ -360,9 +360,13 @@ def where_as_gather(ctx: RuleContext) -> str:
 )
 def function_body(ctx: RuleContext) -> Sequence[str]:
     """An operator that ONNX defines as a function -> the nodes of its definition, if dtypes and
-    ranks of the inputs are known; ONNX defines the operator at the model's opset.
+    ranks of the inputs are known; data of Shrink are floats; ONNX defines the operator at the
+    model's opset.
 
     Rules for single operators are tried before this one: their forms are shorter, or hold float16
-    better.
+    better. ONNX's definition of Shrink makes integers of its attributes, onnxruntime computes
+    integers in float32.
     """
+    if ctx.node.op_type == "Shrink":
+        require(ctx.element.is_float, "data of Shrink are floats")
     return ctx.body()

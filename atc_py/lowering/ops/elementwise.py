@@ -12,7 +12,7 @@ from atc_py.spec.rewrites import performs
 from atc_py.system.memory_limit import format_size
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Shape, element_count
+from atc_py.tensor.shapes import Shape, element_count, format_shape
 from atc_py.text import Text
 
 
@@ -170,6 +170,10 @@ def _chain(b: Builder, op: str, label: str | None) -> Value:
 def _expanded(b: Builder, x: Value, shape: Shape, label: str | None) -> Value:
     if x.type.dims == shape:
         return x
+    # ONNX's inference before opset 7 takes the dims of A even where B has more.
+    if not x.type.is_open and b.broadcast(x.type.dims, shape) != shape:
+        text = Text("cannot broadcast {slope} to {x}")
+        raise b.bad(text.with_values(slope=format_shape(x.type.dims), x=format_shape(shape)))
     name = None if label is None else _part(b, label)
     return b.op("ExpandD", [x], TensorType(x.type.dtype, shape), {"shape": shape}, name)
 
