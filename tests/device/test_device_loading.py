@@ -259,7 +259,7 @@ def test_loading_refuses_a_reshape_to_another_size(wanted: list[int]) -> None:
     ],
 )
 @pytest.mark.parametrize("odd", [np.inf, np.nan, 0])
-def test_loading_refuses_sizes_and_places_that_are_no_integers(
+def test_loading_refuses_fractions_for_sizes_and_places(
     op: str, shape: list[int], numbers: Any, attributes: dict[str, Any], odd: float
 ) -> None:
     builder = ModelBuilder()
