@@ -22,6 +22,7 @@ from atc_py.pipeline.running.model import Port
 from atc_py.pipeline.running.sample_files import FileSamples
 from atc_py.pipeline.running.sample_rows import RowSamples
 from atc_py.pipeline.running.samples import Samples, has_rows
+from atc_py.system.cache_folders import is_folder
 from atc_py.tensor.shapes import Dims, Shape, format_shape
 from atc_py.text import Text
 
@@ -132,9 +133,7 @@ def _shapes_of(
     else:
         paths = {text: Path(text.rpartition("=")[2]) for text in inputs}
         stating = [
-            text
-            for text, path in paths.items()
-            if path.suffix in _WITH_SHAPE or Path(text).is_dir()
+            text for text, path in paths.items() if path.suffix in _WITH_SHAPE or is_folder(text)
         ]
         arrays = dict(read_feeds(stating, ports))
     if not isinstance(samples, int | None):

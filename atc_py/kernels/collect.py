@@ -138,7 +138,8 @@ def _nodes_alike(graph: Graph) -> dict[Node, _Likeness]:
             )
         operands = [value and (value.type, value.const is None) for value in node.inputs]
         results = [value.type for value in node.outputs]
-        attributes = *node.attributes.items(), *compiled_numbers(node, row)
+        # as text, in which 0.0 and -0.0 differ
+        attributes = repr((*node.attributes.items(), *compiled_numbers(node, row)))
         key = node.op, node.engine, attributes, tuple(operands), tuple(results)
         if key not in met:
             engine = _launching_engine(node, row)

@@ -67,14 +67,17 @@ class BoundedLoader(FileSystemLoader):
 
         Raises:
             TemplateNotFound: no folder has it.
-            TemplateError: it is elsewhere, is not a file, or is too large.
+            TemplateError: it is elsewhere, is not a file, is too large, or is not UTF-8.
         """
         for folder in self.searchpath:
             path = os.path.realpath(os.path.join(folder, template))  # noqa: PTH118
             if os.path.exists(path):  # noqa: PTH110  (names of templates need not be paths)
                 _check_file(path, os.path.realpath(folder), template)
                 break
-        return super().get_source(environment, template)
+        try:
+            return super().get_source(environment, template)
+        except UnicodeDecodeError as error:
+            raise TemplateError(f"{template!r} is not UTF-8: {error}") from error
 
 
 def _check_file(path: str, folder: str, template: str) -> None:

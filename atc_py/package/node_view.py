@@ -125,6 +125,18 @@ class NodeView(msgspec.Struct, frozen=True):
             raise UnknownNumbersError(text.with_values(name=name, found=self.required(position)))
         return self.numbers[position]
 
+    def integers_of(self, position: int, name: str) -> tuple[int, ...]:
+        """The same of integers, row by row.
+
+        Raises:
+            NodeError: others are there, too, which no dim, length or place can be.
+        """
+        numbers = self.numbers_of(position, name)
+        if numbers.dtype.kind not in "iu":
+            text = Text("input {position} must hold integers, found {found}")
+            raise self.fault(text.with_values(position=position, found=self.input(position)))
+        return tuple(int(number) for number in numbers.reshape(-1))
+
     @property
     def present(self) -> tuple[TensorFacts, ...]:
         """Types of the inputs that are there."""

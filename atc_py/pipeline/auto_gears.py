@@ -81,17 +81,18 @@ def _replaced(dim: DimSum, sums: Mapping[str, DimSum]) -> DimSum:
 
 
 def _numbers_of(names: Sequence[str], auto: AutoGears) -> dict[str, tuple[int, ...]]:
+    if not names:
+        raise BAD_OPTION.error(Text("gears need an input with an open dim"), place=_PLACE)
     left = [name for name in names if name not in auto.numbers]
     known = {*names, *auto.sums, ""}
     strange = [name for name in (*auto.numbers, *auto.sums) if name not in known]
     rest = auto.numbers.get("", ())
     if strange or len(left) > 1 or (left and not rest) or (rest and not left):
-        shown = COMMA.join(map(repr, names)) if names else Text("none")
         raise BAD_OPTION.error(
             Text(
                 "{option} gives no numbers for the open dims {names}",
                 option=OPTION,
-                names=shown,
+                names=COMMA.join(map(repr, names)),
             ),
             place=_PLACE,
             help=Text(

@@ -11,7 +11,6 @@ import os
 import sys
 import typing
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib.machinery import ModuleSpec, PathFinder
 from threading import RLock
 from types import ModuleType
@@ -27,11 +26,18 @@ _TYPES = ("get_type_hints", "NotRequired", "Required", "Self", "Unpack")
 
 def _later(module: str, *names: str) -> dict[str, Any]:
     """Functions and classes of a module, which the first call of one loads."""
-    return {name: partial(_called, module, name) for name in names}
+    return {name: _Called(module, name) for name in names}
 
 
-def _called(module: str, name: str, *given: Any, **named: Any) -> Any:
-    return getattr(_filled(module), name)(*given, **named)
+class _Called:
+    """Stands for a function or a class; in a class, where jinja2 keeps one, it binds no `self`."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._at = module, name
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        module, name = self._at
+        return getattr(_filled(module), name)(*given, **named)
 
 
 def _filled(name: str) -> ModuleType:
@@ -42,29 +48,29 @@ def _filled(name: str) -> ModuleType:
     return module
 
 
-def _clean_doc(text: str) -> str:
+def _clean_doc(doc: str) -> str:
     """As in inspect; click asks for each option, and numpy for some of its functions."""
-    first, *rest = text.expandtabs().split("\n")
+    first, *rest = doc.expandtabs().split("\n")
     margin = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
     return "\n".join([first.lstrip(), *(line[margin:] for line in rest)]).strip("\n")
 
 
-def _signature(function: Callable[..., Any], **choice: Any) -> Any:
-    """As in inspect, but None for functions of numpy: it asks for some while it is imported."""
-    if (function.__module__ or "").startswith("numpy."):
+def _signature(obj: Callable[..., Any], **choice: Any) -> Any:
+    """As in inspect, but None where numpy asks while it is imported; numpy.ma takes no None."""
+    if (obj.__module__ or "").startswith(("numpy._core.", "numpy.lib.")):
         return None
-    return _filled("inspect").signature(function, **choice)
+    return _filled("inspect").signature(obj, **choice)
 
 
-def _plural(one: str, many: str, count: int) -> str:
-    return one if count == 1 else many
+def _plural(msgid1: str, msgid2: str, n: int) -> str:
+    return msgid1 if n == 1 else msgid2
 
 
-def _close_matches(word: str, *rest: Any) -> list[str]:
+def _close_matches(word: str, *rest: Any, **choice: Any) -> list[str]:
     """As in difflib; click asks for each short option that is given, and shows nothing for one."""
     if len(word) == len("-o") and word.startswith("-"):
         return []
-    found: list[str] = _filled("difflib").get_close_matches(word, *rest)
+    found: list[str] = _filled("difflib").get_close_matches(word, *rest, **choice)
     return found
 
 

@@ -290,6 +290,11 @@ def test_hostile_archives_are_refused_and_nothing_is_written_outside(tmp_path: P
     assert not (tmp_path.parent / "evil").exists()
 
 
+def test_name_that_no_file_can_have_is_no_archive() -> None:
+    with pytest.raises(AtcError, match="File name too long"), opened_archive(Path("x" * 300)):
+        pass
+
+
 def test_archive_that_grows_far_beyond_its_size_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ import pytest
 import atc_py
 from atc_py.adapters.board.expectations import Draws
 from atc_py.adapters.board.layout import ExpectedLayers, Manifest
-from atc_py.adapters.board.pack import Packed, home_options
+from atc_py.adapters.board.pack import Packed, home_options, pack_board
 from atc_py.adapters.board.variants import shared_compiling, variants_of
 from atc_py.diag import BAD_OPTION, KIT_IN_USE, AtcError
 from atc_py.pipeline.convert import compile_file
@@ -129,6 +129,13 @@ def test_settings_of_each_run_are_refused(tmp_path: Path) -> None:
     assert caught.value.diagnostics[0].code is BAD_OPTION
     assert not (tmp_path / "kit").exists()
     assert not (tmp_path / "kit.zip").exists()
+
+
+def test_name_that_no_folder_can_have_is_refused(tmp_path: Path) -> None:
+    model = tmp_path / "residual.onnx"
+    onnx.save(residual_model(), model)
+    with pytest.raises(AtcError, match="File name too long"):
+        pack_board(model, tmp_path / ("x" * 300), {"soc": "Ascend310P3"}, request())
 
 
 def test_model_is_fixed_for_cann(tmp_path: Path) -> None:

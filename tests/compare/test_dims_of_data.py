@@ -33,6 +33,10 @@ def test_data_with_an_axis_too_many_are_refused(model: Path) -> None:
         shapes_with_data(model, "", data, 1, {})
 
 
+def test_name_that_no_file_can_have_states_no_dims(model: Path) -> None:
+    assert not shapes_with_data(model, "", [f"x={'x' * 300}"], 1, {})
+
+
 def test_random_data_that_are_asked_for_have_proposed_dims(model: Path) -> None:
     notes: list[Diagnostic] = []
     assert shapes_with_data(model, "", (), None, {}, notes) == ""

@@ -248,6 +248,27 @@ def test_loading_refuses_a_reshape_to_another_size(wanted: list[int]) -> None:
     assert "cannot be reshaped to" in findings(builder.build())[0].message
 
 
+@pytest.mark.parametrize(
+    ("op", "shape", "numbers", "attributes"),
+    [
+        ("Reshape", [2, 3], [2, 3], {}),
+        ("TopK", [2, 3], [1], {"dim": -1}),
+        ("ResizeNearestNeighborV2", [1, 1, 2, 2], [4, 4], {}),
+        ("ReduceLogSumExp", [2, 3], [0], {}),
+        ("Multinomial", [2, 3], [4], {"dtype": "int32"}),
+    ],
+)
+@pytest.mark.parametrize("odd", [np.inf, np.nan, 0])
+def test_loading_refuses_fractions_for_sizes_and_places(
+    op: str, shape: list[int], numbers: Any, attributes: dict[str, Any], odd: float
+) -> None:
+    builder = ModelBuilder()
+    given = builder.constant(np.array(numbers, np.float32) + np.float32(odd))
+    outputs = [("float32", [2, 3]), ("int32", [2, 3])][: 2 if op == "TopK" else 1]
+    builder.node(op, [builder.input("x", "float32", shape), given], outputs, attributes)
+    assert "input 1 must hold integers, found float32" in findings(builder.build())[0].message
+
+
 def test_loading_refuses_an_absent_variadic_input() -> None:
     builder = ModelBuilder()
     x = builder.input("x", "float16", [2])

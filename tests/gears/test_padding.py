@@ -173,6 +173,13 @@ def test_texts_without_meaning_are_refused(tmp_path: Path, text: str) -> None:
     assert caught.value.diagnostics[0].code == BAD_OPTION
 
 
+def test_gears_of_a_model_without_open_dims_are_refused_as_such(tmp_path: Path) -> None:
+    source = written(tmp_path, "net (float[2,3] x) => (y) { y = Relu (x) }")
+    for text in ("1~4", "batch=1~4"):
+        with pytest.raises(AtcError, match="gears need an input with an open dim"):
+            atc_py.convert(source, tmp_path / "net.om", auto_gears=text)
+
+
 def test_names_without_numbers_are_listed_with_a_line(tmp_path: Path) -> None:
     source = written(tmp_path, "net (float[b,s,4] x) => (y) { y = Relu (x) }")
     with pytest.raises(AtcError) as caught:

@@ -109,6 +109,11 @@ def test_pipes_are_not_templates(tmp_path: Path) -> None:
     assert "is not a file" in refusal(tmp_path, "{% include 'pipe.j2' %}")
 
 
+def test_template_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "latin.j2").write_bytes(b"caf\xe9")
+    assert "'latin.j2' is not UTF-8" in refusal(tmp_path, "{% include 'latin.j2' %}")
+
+
 def test_a_giant_template_is_refused(tmp_path: Path) -> None:
     assert "at most 1048576" in refusal(tmp_path, "x" * (1 << 20) + "x")
 

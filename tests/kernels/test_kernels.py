@@ -112,6 +112,19 @@ def test_equal_nan_attributes_share_a_stub(graph: Graph, add_node: AddNode) -> N
     assert len(set(_names(graph))) == 1
 
 
+@pytest.mark.parametrize(("op", "name"), [("LeakyRelu", "negative_slope"), ("Muls", "value")])
+def test_zeros_of_both_signs_have_stubs_of_their_own(
+    graph: Graph, add_node: AddNode, op: str, name: str
+) -> None:
+    for value in (0.0, -0.0, 0.0):
+        add_node(graph, op, attributes={name: value})
+    kernels = emit_kernels(graph, SIM)
+    first, second, third = (kernels.kernel_of[node.name] for node in graph.nodes)
+    assert first == third != second
+    assert "= -0.0f;" in kernels.files[f"{second}/{second}.cpp"]
+    assert "= 0.0f;" in kernels.files[f"{first}/{first}.cpp"]
+
+
 def test_kernel_names_are_the_same_in_every_run(graph: Graph, add_node: AddNode) -> None:
     add_node(graph, "Conv2D", CONV, [MAP])
     add_node(graph, "Relu")

@@ -158,6 +158,12 @@ def test_names_declared_twice_are_reported(tmp_path: Path) -> None:
     assert "the initializer 'w' is declared 2 times" in str(error)
 
 
+def test_input_without_a_name_is_reported(tmp_path: Path) -> None:
+    proto = onnx_files.model([node("Relu", ["x"], ["y"])], {**X, "": (FLOAT, [2])}, ["y"])
+    error = onnx_files.fails(lambda: read_model(onnx_files.save(proto, tmp_path)), BAD_MODEL)
+    assert "a tensor must have a name" in str(error)
+
+
 def test_cycle_is_reported(tmp_path: Path) -> None:
     path = broken(
         [node("Relu", ["x"], ["y"]), node("Add", ["x", "b"], ["a"]), node("Neg", ["a"], ["b"])],

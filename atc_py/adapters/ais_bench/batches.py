@@ -13,6 +13,7 @@ from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, info_line, re
 from atc_py.adapters.ais_bench.tensors import TensorDesc
 from atc_py.diag import Place
 from atc_py.pipeline.running.array_files import read_npy
+from atc_py.system.cache_folders import is_file, is_folder
 from atc_py.system.input_files import check_regular, read_bytes, read_refusal
 from atc_py.system.memory_limit import require_memory
 from atc_py.text import Text
@@ -71,9 +72,9 @@ def data_of(files: Sequence[str], size: int, kind: str, *, combine: bool) -> npt
 
 def _files(inputs: Sequence[str], rows: Sequence[TensorDesc]) -> list[list[str]]:
     first = Path(inputs[0])
-    if first.is_file():
+    if is_file(first):
         for at, name in enumerate(inputs):
-            if not Path(name).is_file():
+            if not is_file(name):
                 raise refused(
                     f"Invalid input args.--input:{list(inputs)} input[{at}]:{name} not exist"
                 )
@@ -81,7 +82,7 @@ def _files(inputs: Sequence[str], rows: Sequence[TensorDesc]) -> list[list[str]]
         if size == 0:
             raise refused(f"fileslist:{len(inputs)} intensor:{len(rows)} not match")
         return [list(inputs[at : at + size]) for at in range(0, len(inputs), size)]
-    if not first.is_dir():
+    if not is_folder(first):
         raise refused(f"Invalid args. {inputs[0]}  of --input is invalid")
     if len(inputs) != len(rows):
         raise refused(
@@ -92,7 +93,7 @@ def _files(inputs: Sequence[str], rows: Sequence[TensorDesc]) -> list[list[str]]
 
 def _files_in(folder: str) -> list[str]:
     path = Path(folder)
-    if not path.is_dir():
+    if not is_folder(path):
         raise refused(f"Invalid args. {folder} of input args is not a real dir path")
     found = [str(each) for each in path.iterdir() if each.name.endswith(_SUFFIXES)]
     if not found:

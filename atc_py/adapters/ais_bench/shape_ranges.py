@@ -6,6 +6,7 @@ from math import prod
 from pathlib import Path
 
 from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, refused
+from atc_py.system.cache_folders import is_file
 from atc_py.system.input_files import read_text
 
 _MOST_BYTES = 1 << 20
@@ -16,7 +17,7 @@ _LARGEST = 2**31 - 1
 def shapes_in_range(given: str) -> list[str]:
     """The texts of all shapes of `name:1,3,224~448~32;other:1,2-4`, or of such lines of a file."""
     lines = [given]
-    if Path(given).is_file():
+    if is_file(given):
         with as_runtime_errors():
             text = read_text(Path(given), _MOST_BYTES)
         lines = [line for line in text.split("\n") if line]

@@ -31,7 +31,7 @@ from atc_py.options.input_shapes import shapes_text
 from atc_py.options.option import parse_options
 from atc_py.options.ranges import refuse_ranges
 from atc_py.system.atomic_files import atomic_write, make_folder
-from atc_py.system.cache_folders import templates_dir
+from atc_py.system.cache_folders import is_folder, templates_dir
 from atc_py.system.input_files import sha256_of
 from atc_py.system.structs import Result, replace
 from atc_py.system.temp_folders import work_folder
@@ -173,7 +173,7 @@ def refuse_used(folder: Path) -> None:
             Text("--output {folder} must name a new folder for the kit", folder=folder),
             help=Text("give a new folder with --output"),
         )
-    if not folder.is_dir() or not any(folder.iterdir()):
+    if not is_folder(folder) or not any(folder.iterdir()):
         return
     if (folder / layout.RUN_FOLDER).exists():
         raise KIT_IN_USE.error(

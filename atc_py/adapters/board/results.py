@@ -17,6 +17,7 @@ import msgspec
 
 from atc_py.adapters.board.layout import RESULTS, RESULTS_VERSION, BoardResults
 from atc_py.diag import BAD_RESULTS, AtcError, Code, Place
+from atc_py.system.cache_folders import is_folder
 from atc_py.system.input_files import opened, read_bytes, read_refusal
 from atc_py.system.structs import Result
 from atc_py.system.temp_folders import work_folder
@@ -57,7 +58,7 @@ def opened_archive(path: Path, code: Code = BAD_RESULTS) -> Iterator[Path]:
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or `code`.
     """
-    if path.is_dir():
+    if is_folder(path):
         yield path
         return
     with work_folder() as folder, opened(path) as file:

@@ -11,7 +11,7 @@ from atc_py import __version__
 from atc_py.adapters.sweep.row import RowTask, SweepOptions
 from atc_py.diag import AtcError
 from atc_py.results.sweep import Combination
-from atc_py.system.cache_folders import is_file, is_folder, legible
+from atc_py.system.cache_folders import exists, is_file, is_folder, legible
 from atc_py.system.jobs.sent_files import FileBundle
 
 _EXTERNAL = b"location"
@@ -155,7 +155,7 @@ class SweepInputs:
         key = f"samples of {name}"
         if key not in self._found:
             own = (given / name, given / f"{name}.npz", given / f"{name}.npy")
-            main = next((each for each in own if each.exists()), given)
+            main = next((each for each in own if exists(each)), given)
             self._found[key] = _bundle_of(main)
         return self._found[key]
 

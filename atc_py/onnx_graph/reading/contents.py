@@ -255,9 +255,11 @@ def check_weights(
         sink.add(BAD_MODEL.diagnostic(message, place=place))
 
 
-def check_sizes(inputs: Iterable[DeclaredInput], place: Place, sink: Sink) -> None:
-    """Report inputs that are too large for a tensor; open dims count as 1."""
+def check_declared(inputs: Iterable[DeclaredInput], place: Place, sink: Sink) -> None:
+    """Report inputs without a name, or too large for a tensor; open dims count as 1."""
     for declared in inputs:
+        if not declared.name:
+            sink.add(BAD_MODEL.diagnostic(Text("a tensor must have a name"), place=place))
         fixed = tuple(dim for dim in declared.dims or () if isinstance(dim, int))
         complaint = size_complaint(declared.element, fixed)
         if complaint is not None:

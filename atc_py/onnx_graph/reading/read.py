@@ -25,8 +25,8 @@ from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.attributes import broken_nodes
 from atc_py.onnx_graph.reading.contents import (
     DeclaredInput,
+    check_declared,
     check_names,
-    check_sizes,
     check_weights,
     declared_input,
     locate_contents,
@@ -115,7 +115,7 @@ def _located_model(
     for faults in broken.values():
         sink.extend(faults)
     check_weights(inputs, contents, place, sink)
-    check_sizes(inputs, place, sink)
+    check_declared(inputs, place, sink)
     name, initializers = text_of(model.graph.name, place), set(contents.names)
     try:
         nodes = sort_nodes(nodes)

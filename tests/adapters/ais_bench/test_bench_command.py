@@ -230,6 +230,7 @@ def test_second_input_of_another_size_is_refused(two: str, bench: Any) -> None:
         ("empty", "args input dir num:1 not equal to model inputs num:2"),
         ("empty,empty", "empty of input args not find valid file"),
         ("empty,none", "none of input args is not a real dir path"),
+        ("x" * 300, "of --input is invalid"),
     ],
 )
 def test_input_that_makes_no_sense_is_refused(

@@ -18,6 +18,7 @@ from tests.failures import in_one_item
         ("x:1~2,7-8", ["x:1,7", "x:1,8", "x:2,7", "x:2,8"]),
         ("a:1~2;b:3-4", ["a:1;b:3", "a:1;b:4", "a:2;b:3", "a:2;b:4"]),
         ("a:0:1,2", ["a:0:1,2"]),
+        (f"{'a' * 300}:1,2", [f"{'a' * 300}:1,2"]),
     ],
 )
 def test_every_combination_is_named(text: str, shapes: list[str]) -> None:

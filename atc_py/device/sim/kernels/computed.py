@@ -26,11 +26,7 @@ _STRIDES = 4
 
 
 def _numbers(node: NodeView, position: int) -> tuple[int, ...]:
-    numbers = node.numbers_of(position, Text("input {at}", at=position))
-    if numbers.dtype.kind not in "iu":
-        text = Text("input {position} must hold integers, found {found}")
-        raise NodeError(text.with_values(position=position, found=node.input(position)))
-    return tuple(int(number) for number in numbers.reshape(-1))
+    return node.integers_of(position, Text("input {at}", at=position))
 
 
 def _named(name: str) -> Callable[[NodeView], Mapping[str, AttributeValue]]:

@@ -28,10 +28,9 @@ def _generator(node: NodeView) -> np.random.Generator:
 
 def _drawn_types(node: NodeView) -> tuple[TensorFacts, ...]:
     require_rank(node.x, 1, "shape")
-    shape, dtype = node.numbers_of(0, "shape"), node.dtype_named("dtype")
+    dims, dtype = node.integers_of(0, "shape"), node.dtype_named("dtype")
     if dtype not in {DType.FLOAT32, DType.FLOAT64}:
         raise NodeError(Text("dtype must be float32 or float64, found {found}", found=dtype.value))
-    dims = tuple(int(dim) for dim in shape)
     if min(dims, default=0) < 0:
         raise NodeError(Text("dims must be at least 0, found {found}", found=list(dims)))
     return (TensorFacts(dtype, dims),)
@@ -51,17 +50,18 @@ def random_numbers(call: Call) -> None:
 
 
 def _multinomial_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    logits, numbers, dtype = node.x, node.numbers.get(1), node.dtype_named("dtype")
+    logits, dtype = node.x, node.dtype_named("dtype")
+    counts = node.integers_of(1, "num_samples") if 1 in node.numbers else ()
     require_float(logits)
     require_rank(logits, 2, "logits")
     rows, classes = logits.shape
-    if numbers is None or numbers.size != 1 or int(numbers.reshape(-1)[0]) < 0:
+    if len(counts) != 1 or counts[0] < 0:
         text = Text("num_samples must be one constant count, found {found}")
         raise NodeError(text.with_values(found=node.required(1)))
     if not classes or not dtype.is_integer:
         text = Text("classes of an integer dtype are needed, found {found}, {dtype}")
         raise NodeError(text.with_values(found=logits, dtype=dtype.value))
-    return (TensorFacts(dtype, (rows, int(numbers.reshape(-1)[0]))),)
+    return (TensorFacts(dtype, (rows, *counts)),)
 
 
 @kernel("Multinomial", _multinomial_types, rounding=Rounding.ON_GRID)

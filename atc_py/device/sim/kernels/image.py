@@ -181,12 +181,12 @@ def _check_numbers(node: NodeView, name: str, position: int) -> None:
 def _size_types(node: NodeView) -> tuple[TensorFacts, ...]:
     require_number(node.x)
     require_rank(node.x, _MAP_RANK, "x")
-    size = node.numbers_of(1, "size")
-    if size.shape != (2,) or size.min() < 1:
+    size = node.integers_of(1, "size")
+    if len(size) != len("HW") or min(size) < 1:
         raise NodeError(Text("size must be two positive numbers, found {found}", found=[*size]))
     if node.flag("align_corners") and node.flag("half_pixel_centers"):
         raise NodeError(Text("align_corners and half_pixel_centers must not both be true"))
-    shape = (*node.x.shape[:2], *map(int, size))
+    shape = (*node.x.shape[:2], *size)
     if 0 in node.x.shape[2:]:
         raise NodeError(Text("{x} has nothing to fill {shape} with", x=node.x, shape=list(shape)))
     return (TensorFacts(node.x.dtype, shape),)

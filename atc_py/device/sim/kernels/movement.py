@@ -35,7 +35,7 @@ def _reshape_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """
     node.expect("axis", 0)
     node.expect("num_axes", -1)
-    wanted = [int(dim) for dim in node.numbers_of(1, "shape").reshape(-1)]
+    wanted = list(node.integers_of(1, "shape"))
     if not node.integer("allowzero"):
         wanted[: node.x.rank] = [
             dim or kept for dim, kept in zip(wanted, node.x.shape, strict=False)

@@ -204,10 +204,9 @@ def _log_sum_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _axes_given(node: NodeView) -> tuple[int, ...]:
-    given = node.numbers.get(1)
-    if given is None:
+    if 1 not in node.numbers:
         raise NodeError(Text("axes must be constant"))
-    return axes_of((int(axis) for axis in given.reshape(-1)), node.x.rank)
+    return axes_of(node.integers_of(1, "axes"), node.x.rank)
 
 
 @kernel("ReduceLogSumExp", _log_sum_types)
@@ -311,10 +310,10 @@ def running_sum(call: Call) -> None:
 
 
 def _top_k_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    numbers = node.numbers_of(1, "k")
-    if numbers.size != 1:
+    numbers = node.integers_of(1, "k")
+    if len(numbers) != 1:
         raise NodeError(Text("k must be one number, found {found}", found=node.required(1)))
-    return _ranked_types(node, int(numbers.reshape(-1)[0]))
+    return _ranked_types(node, *numbers)
 
 
 def _top_k_d_types(node: NodeView) -> tuple[TensorFacts, ...]:

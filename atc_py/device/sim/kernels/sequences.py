@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 def _lengths(node: NodeView, position: int, name: str) -> list[int]:
     require_rank(node.required(position), 1, name)
-    lengths = [int(number) for number in node.numbers_of(position, name)]
+    lengths = list(node.integers_of(position, name))
     if min(lengths, default=0) < 0:
         raise NodeError(
             Text("{name} must not be negative, found {lengths}", name=name, lengths=lengths)
