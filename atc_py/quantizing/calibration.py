@@ -22,7 +22,7 @@ from atc_py.quantizing.judging import (
     judged_outputs,
 )
 from atc_py.quantizing.layers.float_model import FloatModel, in_original, original_places
-from atc_py.quantizing.layers.measured import FormBeside, SwitchedForm
+from atc_py.quantizing.layers.measured import SwitchedForm
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, takes_bias
 from atc_py.quantizing.numbers import AUTO, AUTO_SAMPLES, LayerNumbers, with_best_ranges
 from atc_py.quantizing.observe import ChosenSamples, Observed, first_feeds, no_progress, observe
@@ -46,14 +46,14 @@ def with_corrected_biases(
     """
     model = calibrated.qdq_model
     own = calibrated.forms()
-    forms = [form for form in own.values() if takes_bias(model.graph, form.layer)]
+    forms = {name: form for name, form in own.items() if takes_bias(model.graph, form.layer)}
     if not forms:
         return calibrated
     seen = StepSamples(judged_outputs(model))
     errors = channel_errors(
         model,
         calibrated.folder / "mean_errors.onnx",
-        [FormBeside(form.layer.name, form) for form in forms],
+        forms,
         FirstSamples(samples),
         calibrated.settings.executor,
         seen=seen,

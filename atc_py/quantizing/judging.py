@@ -21,12 +21,8 @@ from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.pipeline.running.samples import Feeds, Samples
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer
-from atc_py.quantizing.layers.measured import (
-    FormBeside,
-    SwitchedForm,
-    write_mean_errors,
-    write_switched,
-)
+from atc_py.quantizing.layers.measured import SwitchedForm, write_mean_errors, write_switched
+from atc_py.quantizing.layers.qdq_nodes import Int8Layer
 from atc_py.quantizing.observe import no_progress, run_samples
 from atc_py.quantizing.switched_runs import SwitchedRuns
 from atc_py.quantizing.weights import layer_bias
@@ -73,7 +69,7 @@ class ChannelErrors:
 def channel_errors(  # noqa: PLR0913  (a run and its observers)
     model: FloatModel,
     path: Path,
-    forms: Sequence[FormBeside],
+    forms: Mapping[str, Int8Layer],
     samples: Samples,
     executor: str,
     *,
@@ -86,12 +82,11 @@ def channel_errors(  # noqa: PLR0913  (a run and its observers)
     takes in the outputs.
     """
     names = write_mean_errors(model, path, forms)
-    channels = {form.key: form.form.layer.channels for form in forms}
     errors = {key: ChannelErrors() for key in names}
 
     def see(_position: int, _label: str, values: Mapping[str, NDArray[Any]]) -> None:
         for key, sums in names.items():
-            count = int(values[sums.size]) // max(channels[key], 1)
+            count = int(values[sums.size]) // max(forms[key].layer.channels, 1)
             if count:
                 errors[key].add(values[sums.mean], values[sums.squares], count)
         if seen is not None:

@@ -19,9 +19,10 @@ from atc_py.quantizing.calibrate.value_range import (
     ValueRange,
     activation_scale,
 )
-from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
+from atc_py.quantizing.calibrated import Calibrated
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer
+from atc_py.quantizing.layers.qdq_nodes import Int8Layer
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.trial_model import form_errors
 from atc_py.quantizing.weights import layer_weights, weight_numbers
@@ -81,7 +82,7 @@ def with_best_ranges(
 
 
 def _trials(
-    layers: Sequence[CalibratedLayer],
+    layers: Sequence[Int8Layer],
     proposed: Mapping[str, _Proposed],
     errors: Mapping[str, Sequence[ErrorSums]],
 ) -> list[RangeTrial]:
@@ -98,9 +99,7 @@ def _trials(
     return results
 
 
-def _at(
-    tried: Mapping[str, Sequence[CalibratedLayer]], layer: CalibratedLayer, at: int
-) -> CalibratedLayer:
+def _at(tried: Mapping[str, Sequence[Int8Layer]], layer: Int8Layer, at: int) -> Int8Layer:
     """A layer with one of the ranges that were tried; with the last one if there are fewer."""
     if layer.name not in tried:
         return layer
@@ -140,7 +139,7 @@ class LayerNumbers:
         self._model, self._settings, self._histograms = model, settings, histograms
         self._ranges: dict[tuple[object, ...], ValueRange] = {}
 
-    def of_layer(self, layer: FloatLayer) -> CalibratedLayer | None:
+    def of_layer(self, layer: FloatLayer) -> Int8Layer | None:
         """A layer with its numbers; None where it has none and stays in floats."""
         histogram = self._histograms[layer.data]
         _refuse_odd(layer, histogram)
@@ -157,7 +156,7 @@ class LayerNumbers:
         self._note_zero_channels(layer)
         return result
 
-    def with_range(self, layer: FloatLayer, chosen: ValueRange) -> CalibratedLayer:
+    def with_range(self, layer: FloatLayer, chosen: ValueRange) -> Int8Layer:
         choice = self._choice(layer)
         place = layer.node.place.with_field(f"data {layer.data}")
         activation = activation_scale(chosen, symmetric=choice.settings.symmetric, place=place)
@@ -168,12 +167,11 @@ class LayerNumbers:
             self._settings.weights,
             per_channel=choice.channel_wise is not False,
         )
-        return CalibratedLayer(
+        return Int8Layer(
             layer,
             activation,
             codes,
             scale,
-            range=chosen,
             histogram=self._histograms.get(layer.data),
         )
 
