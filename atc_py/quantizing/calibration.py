@@ -88,7 +88,7 @@ def _along_channels(form: Int8Layer, addend: NDArray[np.float64]) -> NDArray[np.
 
 
 def calibrate(
-    model: Path,
+    model: Path | FloatModel,
     samples: Samples,
     settings: CalibrationOptions,
     tell: Callable[[str], None] = no_progress,
@@ -106,7 +106,7 @@ def calibrate(
     began = time.monotonic()
     with ExitStack() as stack:
         folder = stack.enter_context(work_folder())
-        original = FloatModel(model)
+        original = model if isinstance(model, FloatModel) else FloatModel(model)
         stack.enter_context(original_places(original, folder))
         skipped = skipped_layers(original, settings)
         prepared = prepare(original, folder, samples, settings, skipped, tell)

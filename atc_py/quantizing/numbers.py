@@ -10,7 +10,7 @@ import numpy as np
 
 from atc_py.diag import CONSTANT_TENSOR, LAYER_LEFT_FLOAT, NO_VALUES, ZERO_CHANNEL, Diagnostic
 from atc_py.pipeline.running.samples import Feeds
-from atc_py.quantizing.calibrate.amct_choices import LayerChoice
+from atc_py.quantizing.calibrate.amct_choices import AmctConfig, LayerChoice
 from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.value_range import (
@@ -137,6 +137,8 @@ class LayerNumbers:
         self.left: dict[str, Text] = {}
         self.warnings: list[Diagnostic] = []  # what is odd about layers
         self._model, self._settings, self._histograms = model, settings, histograms
+        plain = LayerChoice(calibrator=settings.calibrator, settings=settings.ranges)
+        self._choices = settings.config or AmctConfig(common=plain)
         self._ranges: dict[tuple[object, ...], ValueRange] = {}
 
     def of_layer(self, layer: FloatLayer) -> Int8Layer | None:
@@ -176,7 +178,7 @@ class LayerNumbers:
         )
 
     def _choice(self, layer: FloatLayer) -> LayerChoice:
-        choice = self._settings.choice_of(layer.name, layer.kind) or LayerChoice()
+        choice = self._choices.choice_for(layer.name, layer.kind) or LayerChoice()
         if not layer.is_deep:
             return choice
         return replace(choice, settings=replace(choice.settings, symmetric=True))

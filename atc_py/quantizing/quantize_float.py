@@ -159,9 +159,10 @@ def _calibrated(
         ):
             yield found, 0, None
         return
-    samples = _samples(FloatModel(model), options, sink)
+    original = FloatModel(model)
+    samples = _samples(original, options, sink)
     with (
-        calibrate(model, samples, options.calibration, tell) as found,
+        calibrate(original, samples, options.calibration, tell) as found,
         original_places(found.original, found.folder),
     ):
         if wanted.samples == 0:
