@@ -155,10 +155,7 @@ def _switched_form(
     return SwitchedForm(
         at,
         off=_form(layer, weights, low, high, settings),
-        on=replace(
-            _form(layer, balanced, low / factors, high / factors, settings),
-            factors=factors.reshape(shape),
-        ),
+        on=_form(layer, balanced, low / factors, high / factors, settings, factors.reshape(shape)),
     )
 
 
@@ -168,10 +165,11 @@ def _form(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     settings: CalibrationOptions,
+    factors: NDArray[np.float64] | None = None,
 ) -> Int8Layer:
     place = layer.node.place.with_field(f"data {layer.data}")
     found = ValueRange(float(low.min()), float(high.max()))
     data = activation_scale(found, symmetric=settings.ranges.symmetric, place=place)
     scales = weight_scales(weights, layer.axis, settings.weights, place)
     codes = quantized_weights(weights, scales, layer.axis)
-    return Int8Layer(layer, data, codes, scales)
+    return Int8Layer(layer, data, codes, scales, factors=factors)

@@ -15,7 +15,7 @@ from atc_py.pipeline.running.samples import Feeds, Samples
 from atc_py.quantizing.balancing import (
     Balance,
     ChannelStatistics,
-    balance_of_strength,
+    balances,
     select_balance,
 )
 from atc_py.quantizing.judged_balances import judged_balances
@@ -93,8 +93,8 @@ def prepare(
         tell("judge balances")
         seen.feeds = first_feeds(model, samples, JUDGED)
     kept, steps = judged_balances(model, free, statistics, seen, settings, skipped)
-    balances = [balance for balance in candidates if balance in named or balance in kept]
-    return _with_balances(model, folder, folded, balances, steps)
+    found = [balance for balance in candidates if balance in named or balance in kept]
+    return _with_balances(model, folder, folded, found, steps)
 
 
 def _candidates(
@@ -112,11 +112,10 @@ def _candidates(
     for site in sites:
         own = statistics[site.tensor]
         strengths = [asked[reader.name] for reader in site.readers if reader.name in asked]
-        balance = (
-            balance_of_strength(constants, site, own, strengths[0])
-            if strengths
-            else select_balance(constants, site, own)
-        )
+        if strengths:
+            balance = next(iter(balances(constants, site, own, strengths[:1])), None)
+        else:
+            balance = select_balance(constants, site, own)
         if balance is not None:
             apply_factors(constants, site, balance.factors)
             results.append(balance)
@@ -165,12 +164,12 @@ def prepare_with_factors(
     `factors` are what the channels of a layer's data are divided by, by the layer's name.
     """
     model, folded = _with_folded_norms(original, folder, settings)
-    balances = [
+    asked = [
         Balance(site, factors[site.readers[0].name], 0.0, 0.0)
         for site in (balance_sites(model.graph, model.found) if factors else ())
         if site.readers[0].name in factors
     ]
-    return _with_balances(model, folder, folded, balances)
+    return _with_balances(model, folder, folded, asked)
 
 
 def _with_folded_norms(
@@ -194,24 +193,24 @@ def _with_balances(
     model: FloatModel,
     folder: Path,
     folded: int,
-    balances: Sequence[Balance],
+    chosen: Sequence[Balance],
     steps: tuple[StepGain, ...] = (),
 ) -> Prepared:
-    """The model with channels scaled; `balances` are in the order of its nodes."""
-    if not balances:
+    """The model with channels scaled; `chosen` are in the order of its nodes."""
+    if not chosen:
         return Prepared(model, folded, (), steps)
     scaled: list[str] = []
 
     def apply(graph: OnnxGraph) -> None:
         constants = LayerConstants(graph)
-        for balance in balances:
+        for balance in chosen:
             apply_factors(constants, balance.site, balance.factors)
             scaled.extend(scaled_values(graph, balance.site))
         constants.apply()
 
     balanced = folder / "balanced.onnx"
     model.write(balanced, apply, scaled)
-    return Prepared(FloatModel(balanced, model), folded, tuple(balances), steps)
+    return Prepared(FloatModel(balanced, model), folded, tuple(chosen), steps)
 
 
 def _statistics(
