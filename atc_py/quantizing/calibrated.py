@@ -17,7 +17,6 @@ from atc_py.quantizing.calibrate.value_range import sqnr
 from atc_py.quantizing.calibrate.weights import dequantized_weights
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer
-from atc_py.quantizing.observe import Observed
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.prepare import Prepared
 from atc_py.quantizing.weights import layer_weights
@@ -116,7 +115,7 @@ class Calibrated(msgspec.Struct, eq=False, kw_only=True):
     resources: ExitStack  # what `close` releases
     seconds: float = 0.0  # time of the calibration
     warnings: tuple[Diagnostic, ...] = ()  # what is odd about layers
-    observed: Observed | None = None  # of samples; None where the numbers come from a record
+    executor: str = ""  # the engine of the samples; "" where the numbers come from a record
     steps: tuple[StepGain, ...] = ()  # what steps gained where that was judged
     trials: tuple[RangeTrial, ...] = ()  # the ranges that were tried for tensors
     _qdq_model: FloatModel | None = None

@@ -1,7 +1,7 @@
 """Calibration: a float model is run over samples, and its layers get the numbers of int8."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from atc_py.diag import BAD_OPTION
 from atc_py.pipeline.running.samples import Samples
 from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
+from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrated import Calibrated
 from atc_py.quantizing.checkpoint import Checkpoint, digest_of
 from atc_py.quantizing.judging import (
@@ -25,7 +26,7 @@ from atc_py.quantizing.layers.float_model import FloatModel, in_original, origin
 from atc_py.quantizing.layers.measured import SwitchedForm
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, takes_bias
 from atc_py.quantizing.numbers import AUTO, AUTO_SAMPLES, LayerNumbers, with_best_ranges
-from atc_py.quantizing.observe import ChosenSamples, Observed, first_feeds, no_progress, observe
+from atc_py.quantizing.observe import ChosenSamples, first_feeds, no_progress, observe
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.prepare import FirstSamples, prepare
 from atc_py.quantizing.selection import skipped_layers
@@ -110,8 +111,8 @@ def calibrate(
         stack.enter_context(original_places(original, folder))
         skipped = skipped_layers(original, settings)
         prepared = prepare(original, folder, samples, settings, skipped, tell)
-        seen = _observe_data(prepared.model, skipped, samples, settings, tell)
-        numbers = LayerNumbers(prepared.model, settings, seen.histograms)
+        histograms, executor = _observe_data(prepared.model, skipped, samples, settings, tell)
+        numbers = LayerNumbers(prepared.model, settings, histograms)
         layers = [layer for layer in prepared.model.found.layers if layer.name not in skipped]
         found = tuple(filter(None, map(numbers.of_layer, layers)))
         made = Calibrated(
@@ -120,7 +121,7 @@ def calibrate(
             layers=found,
             left={**skipped, **numbers.left},
             warnings=tuple(in_original(warning, original, folder) for warning in numbers.warnings),
-            observed=seen,
+            executor=executor,
             steps=prepared.steps,
             settings=settings,
             folder=folder,
@@ -140,8 +141,8 @@ def _observe_data(
     samples: Samples,
     settings: CalibrationOptions,
     tell: Callable[[str], None],
-) -> Observed:
-    """The values of the layers' data in all samples."""
+) -> tuple[Mapping[str, Histogram], str]:
+    """The values of the layers' data in all samples, and the engine that ran them."""
     names = [
         *dict.fromkeys(layer.data for layer in model.found.layers if layer.name not in skipped)
     ]

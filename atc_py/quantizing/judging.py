@@ -26,7 +26,6 @@ from atc_py.quantizing.layers.qdq_nodes import Int8Layer
 from atc_py.quantizing.observe import no_progress, run_samples
 from atc_py.quantizing.switched_runs import SwitchedRuns
 from atc_py.quantizing.weights import layer_bias
-from atc_py.results.output_error import ErrorSums
 from atc_py.results.quantization import StepGain
 from atc_py.text import Text
 
@@ -184,14 +183,9 @@ class StepJudge:
         """Noise to signal at the outputs with the parts `on`, summed up over outputs."""
         key = frozenset(on)
         if key not in self._known:
-            self._runs.begin()
-            sums: dict[str, ErrorSums] = {}
             pairs = zip(self._samples.feeds, self._samples.wanted, strict=True)
-            for at, (feeds, wanted) in enumerate(pairs):
-                for name, array in self._runs.run(feeds, key, at).items():
-                    if wanted[name].dtype.kind == "f":
-                        sums.setdefault(name, ErrorSums()).add(array, wanted[name])
-            self._known[key] = sum(error.noise for error in sums.values())
+            errors = self._runs.errors(pairs, key)
+            self._known[key] = sum(error.noise for error in errors.values())
         return self._known[key]
 
 

@@ -67,17 +67,20 @@ def with_best_ranges(
     }
     if not tried:
         return calibrated
-    sets = [
-        calibrated.with_layers([_at(tried, layer, at) for layer in calibrated.layers]).forms()
-        for at in range(max(map(len, tried.values())))
-    ]
-    forms = {name: [sets[at][name] for at in range(len(trial))] for name, trial in tried.items()}
+    own = calibrated.forms()
+    forms = {
+        name: [replace(form, layer=own[name].layer) for form in trial]
+        for name, trial in tried.items()
+    }
     errors = form_errors(calibrated, forms, feeds, calibrated.settings.executor)
     trials = _trials(
         [layer for layer in calibrated.layers if layer.name in tried], proposed, errors
     )
     best = {trial.tensor: proposed[trial.tensor].places[trial.chosen] for trial in trials}
-    layers = [_at(tried, layer, best.get(layer.tensor, 0)) for layer in calibrated.layers]
+    layers = [
+        tried[layer.name][best[layer.tensor]] if layer.name in tried else layer
+        for layer in calibrated.layers
+    ]
     return calibrated.with_layers(layers).having(trials=trials)
 
 
@@ -97,13 +100,6 @@ def _trials(
         best = min(by_name, key=by_name.__getitem__)
         results.append(RangeTrial(tensor, best, by_name))
     return results
-
-
-def _at(tried: Mapping[str, Sequence[Int8Layer]], layer: Int8Layer, at: int) -> Int8Layer:
-    """A layer with one of the ranges that were tried; with the last one if there are fewer."""
-    if layer.name not in tried:
-        return layer
-    return tried[layer.name][min(at, len(tried[layer.name]) - 1)]
 
 
 class _Proposed(NamedTuple):

@@ -121,7 +121,7 @@ def quantize_float(
             written=_write(found, paths, options, tell, None if read else options.record),
             calibration=CalibrationRun(
                 samples=count,
-                executor=found.observed.executor if found.observed else "",
+                executor=found.executor,
                 calibrator="" if read else options.calibration.calibrator,
                 seconds=found.seconds,
             ),

@@ -12,6 +12,7 @@ Each layer is computed in floats and in one or more int8 forms from the same dat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,7 +70,7 @@ class SwitchedForm(msgspec.Struct, frozen=True, eq=False):
     @property
     def result(self) -> str:
         """The value that the layer makes."""
-        return next(form.layer for form in (self.off, self.on) if form).node.output_names[0]
+        return next(form for form in (self.off, self.on) if form).result
 
 
 def write_measured(
@@ -80,18 +81,15 @@ def write_measured(
     The model is of an opset with scales for each channel, `output` in its folder, so that weights
     beside it are found.
     """
-    names = {own[0].layer.node.output_names[0]: name for name, own in forms.items()}
-    order = {name: at for at, name in enumerate(forms)}
     sums: dict[str, LayerSums] = {}
 
-    def write(writer: FormWriter, node: onnx.NodeProto) -> None:
-        name = names.get(node.output[0]) if node.output else None
-        if name is None:
-            writer.keep(node)
-        else:
-            sums[name] = writer.measured(node, order[name], forms[name])
+    def measure(at: int, name: str, writer: FormWriter, node: onnx.NodeProto) -> None:
+        sums[name] = writer.measured(node, at, forms[name])
 
-    _rewrite(model, output, write)
+    places = {
+        own[0].result: partial(measure, at, name) for at, (name, own) in enumerate(forms.items())
+    }
+    _rewrite(model, output, places)
     return {name: sums[name] for name in forms if name in sums}
 
 
@@ -106,16 +104,16 @@ def write_mean_errors(
     opset = model.graph.opsets.get("", 0)
     by_result: dict[str, list[str]] = {}
     for key, form in forms.items():
-        by_result.setdefault(form.layer.node.output_names[0], []).append(key)
+        by_result.setdefault(form.result, []).append(key)
     errors: dict[str, ErrorNames] = {}
 
-    def write(writer: FormWriter, node: onnx.NodeProto) -> None:
+    def compare(keys: Sequence[str], writer: FormWriter, node: onnx.NodeProto) -> None:
         writer.keep(node)
-        for key in by_result.get(node.output[0], ()) if node.output else ():
+        for key in keys:
             base = f"{OWN}/mean_errors/{len(errors)}"
             errors[key] = writer.mean_errors(node, base, forms[key], opset)
 
-    _rewrite(model, output, write)
+    _rewrite(model, output, {name: partial(compare, keys) for name, keys in by_result.items()})
     return errors
 
 
@@ -127,30 +125,27 @@ def write_switched(
     So one model tells whether a step of quantization, and which of its parts, serves the outputs.
     It is of an opset with QuantizeLinear, `output` in its folder.
     """
-    by_result = {form.result: (at, form) for at, form in enumerate(forms)}
 
-    def write(writer: FormWriter, node: onnx.NodeProto) -> None:
-        own = by_result.get(node.output[0]) if node.output else None
-        if own is None:
-            writer.keep(node)
-        else:
-            writer.chosen_form(node, f"{OWN}/{own[0]}", own[1])
+    def choose(at: int, form: SwitchedForm, writer: FormWriter, node: onnx.NodeProto) -> None:
+        writer.chosen_form(node, f"{OWN}/{at}", form)
 
-    _rewrite(model, output, write, count)
+    places = {form.result: partial(choose, at, form) for at, form in enumerate(forms)}
+    _rewrite(model, output, places, count)
 
 
 def _rewrite(
     model: FloatModel,
     output: Path,
-    write: Callable[[FormWriter, onnx.NodeProto], None],
+    places: Mapping[str, Callable[[FormWriter, onnx.NodeProto], None]],
     switches: int = 0,
 ) -> None:
+    """Write the model, with `places` in place of the nodes that make these values."""
     proto = onnx.load(model.file.path, load_external_data=False)
     writer = FormWriter(proto.graph)
     nodes = [*proto.graph.node]
     del proto.graph.node[:]
     for node in nodes:
-        write(writer, node)
+        places.get(node.output[0] if node.output else "", FormWriter.keep)(writer, node)
     proto.graph.input.extend(
         helper.make_tensor_value_info(switch_name(at), TensorProto.BOOL, [])
         for at in range(switches)

@@ -163,6 +163,10 @@ class Int8Layer(msgspec.Struct, frozen=True, eq=False):
     def tensor(self) -> str:
         return self.layer.data
 
+    @property
+    def result(self) -> str:
+        return self.layer.node.output_names[0]
+
 
 def takes_bias(graph: OnnxGraph, layer: FloatLayer) -> bool:
     """True if a layer can get another bias.
