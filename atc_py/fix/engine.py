@@ -22,7 +22,7 @@ from atc_py.fix.ranges import Ranges
 from atc_py.fix.restate import PREFERRED, Look, restate_graph, state_at_best
 from atc_py.fix.rule import Exactness, FixRule, Purpose, check_rules, rules_of_operator
 from atc_py.fix.start import Start, bind_inputs
-from atc_py.fix.tidy.tidying import tidy_graph
+from atc_py.fix.tidy.tidying import Tidied, tidy_graph
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
@@ -194,15 +194,17 @@ class Fixer:
         refused = {node.index for node in self._refused(fixed.model, fixed.after)}
         barred: set[int] = set()
         for _ in range(_MOST_TIDYINGS):
-            tidied = tidy_graph(graph, own, barred)
+            fixed.tidied = tidied = tidy_graph(graph, own, barred)
+            if graph.nodes == nodes and graph.consts.keys() == consts.keys() and graph.may_run:
+                return  # the last look was on the same graph, and finds nothing more
             folded, after = fixed.look()
             new = {node.index for node in self._refused(folded.source, after)} - refused
             if not new:
-                fixed.folded, fixed.after, fixed.tidied = folded, after, tidied
+                fixed.folded, fixed.after = folded, after
                 fixed.applied = tuple(step.with_moved(tidied.moved) for step in fixed.applied)
                 return
             barred |= new
-            graph.nodes, graph.consts = nodes, dict(consts)
+            graph.nodes, graph.consts, fixed.tidied = nodes, dict(consts), Tidied()
             fixed.folded, fixed.after = fixed.look()
 
     def _is_modernized(self, graph: OnnxGraph, model: FoldedModel, checked: Checked) -> bool:
