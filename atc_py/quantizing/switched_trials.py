@@ -27,6 +27,10 @@ def stored_sample(feeds: Feeds, wanted: Feeds, start: Path) -> TrialSample:
     return TrialSample(_store(feeds, start, "feed"), _store(kept, start, "output"))
 
 
+def _read(arrays: Mapping[str, StoredArray]) -> Feeds:
+    return {name: array.read() for name, array in arrays.items()}
+
+
 def _store(arrays: Feeds, start: Path, kind: str) -> dict[str, StoredArray]:
     return {
         name: stored_array(array, start.with_name(f"{start.name}-{kind}{at}.bin"))
@@ -80,10 +84,7 @@ class RunningModel:
 
     def errors(self, on: Collection[str], samples: Iterable[TrialSample]) -> dict[str, ErrorSums]:
         """The errors of the outputs of floats on some samples, with the layers `on` on int8."""
-        read = (
-            tuple({name: array.read() for name, array in side.items()} for side in sample)
-            for sample in samples
-        )
+        read = ((_read(sample.feeds), _read(sample.wanted)) for sample in samples)
         with limited_threads(1):
             return self._runs.errors(read, self._places(on))
 

@@ -265,7 +265,7 @@ class FormWriter:
 
     def _divided(self, node: onnx.NodeProto, base: str, factors: NDArray[Any] | None) -> str:
         if factors is None:
-            return node.input[0]
+            return str(node.input[0])
         inverse = (1.0 / factors.astype(np.float64)).astype(np.float32)
         name = self._constant(f"{base}/inverse", inverse)
         return self._op("Mul", [node.input[0], name], f"{base}/divided")
