@@ -215,12 +215,12 @@ class _Rewriter:
         if form is None:
             raise AtcError(_no_form(node, met, str(self._file.path)))
         try:
-            results = form(ctx)
+            ctx.results = form(ctx)
         except UnfitError as error:
             raise AtcError(_no_form(node, met, str(self._file.path), error.reason)) from error
         earlier = (self._settled.get(name, frozenset()) for name in node.output_names)
         settled = frozenset({met.row.name}).union(*earlier)
-        for made in splice(writer, node, ctx, results):
+        for made in splice(writer, node, ctx):
             if made.op_type == node.op_type:
                 self._settled.update(dict.fromkeys(made.output_names, settled))
             else:

@@ -8,7 +8,6 @@ put forms in order; a report has the estimate of the compiled model.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from atc_py.cost.factors import expected_case
@@ -137,22 +136,13 @@ _NO_SUCH_DTYPES = "ONNX defines the operator for the dtypes of its inputs"
 _NOT_SOUND = "the node keeps to ONNX's definition"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FittingForm:
-    """A form that a rule would give a node."""
-
-    rule: FixRule
-    ctx: RuleContext
-    results: Sequence[str]  # names of the values that become the node's outputs
-
-
 def fitting_forms(
     node: SourceNode,
     rules: Iterable[FixRule],
     open_context: Callable[[], RuleContext],
     misfits: list[Unfit],
-) -> list[FittingForm]:
-    """The forms of the rules that fit; rules that are `last` only where no other does.
+) -> dict[RuleContext, FixRule]:
+    """The forms that rules which fit have written, each with its rule; rules that are `last` only where no other does.
 
     None fits a node that ONNX does not define: there is nothing that its form would be equal to.
     Each rule gets a context in which nothing is written; `misfits` gains the rules that do not fit.
@@ -160,15 +150,15 @@ def fitting_forms(
     begin_rule()
     if not has_defined_dtypes(node):
         misfits += [_misfit(rule, node, UnfitError(_NO_SUCH_DTYPES)) for rule in rules]
-        return []
-    results: list[FittingForm] = []
+        return {}
+    results: dict[RuleContext, FixRule] = {}
     for rule in rules:
         if rule.last and results:
             break
         ctx = open_context()
         begin_rule()
         try:
-            results.append(FittingForm(rule, ctx, rule.write(ctx)))
+            ctx.results = rule.write(ctx)
         except UnfitError as error:
             if error.reason.en:
                 misfits.append(_misfit(rule, node, error))
@@ -177,6 +167,7 @@ def fitting_forms(
             # are numbers: the check has findings on them.
             misfits.append(_misfit(rule, node, UnfitError(_NOT_SOUND)))
         else:
+            results[ctx] = rule
             if rule.last:
                 break
     return results
@@ -186,7 +177,7 @@ def _misfit(rule: FixRule, node: SourceNode, error: UnfitError) -> Unfit:
     return Unfit(rule, node, error.reason, error.unbounded, error.held)
 
 
-def cheapest(forms: Sequence[FittingForm], graph: OnnxGraph, soc: Soc) -> FittingForm:
+def cheapest(forms: Sequence[RuleContext], graph: OnnxGraph, soc: Soc) -> RuleContext:
     if len(forms) == 1:
         return forms[0]
-    return min(forms, key=lambda form: form_seconds(form.ctx, graph, soc))
+    return min(forms, key=lambda form: form_seconds(form, graph, soc))

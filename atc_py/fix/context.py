@@ -1,6 +1,7 @@
 """A node that a rule may replace, the nodes that the rule writes, and how they take its place."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -55,10 +56,15 @@ class RuleContext(ContextFacts):
         self.beside: tuple[OnnxNode, ...] = ()
         self.opset = opset  # the version of ONNX's operators at which new nodes are written
         self.made: list[OnnxNode] = []  # the new nodes, producers first
-        self._origin = replace(node, replaces=node.replaces or node.op_type)
+        # the values that become the node's outputs, by position, once the rule has written them
+        self.results: Sequence[str] = ()
         self.consts: dict[str, ConstData] = {}  # data of new constants by name
         self._fresh = fresh
         self.made_bytes = 0  # bytes of these
+
+    @cached_property
+    def _origin(self) -> OnnxNode:
+        return replace(self.node, replaces=self.node.replaces or self.node.op_type)
 
     def const(self, array: ArrayLike, dtype: DType | None = None, label: str = "const") -> str:
         """The name of a new constant; int64 unless `dtype` says otherwise."""
@@ -245,18 +251,13 @@ class RuleContext(ContextFacts):
         return f"{self.node.name or outputs[0]}/{part}"
 
 
-def splice(
-    writer: Writer, origin: OnnxNode, ctx: RuleContext, results: Sequence[str]
-) -> tuple[OnnxNode, ...]:
-    """Write what `ctx` has in the place of `origin`; return the nodes, without copies of values.
-
-    `results` are the values that become the outputs of `origin`, by position.
-    """
+def splice(writer: Writer, origin: OnnxNode, ctx: RuleContext) -> tuple[OnnxNode, ...]:
+    """Write what `ctx` has in the place of `origin`; return the nodes, without copies of values."""
     writer.graph.consts.update(ctx.consts)
     made = {name for node in ctx.made for name in node.writes}
     names: dict[str, str] = {}
     copies: list[tuple[str, str]] = []
-    for result, output in zip(results, origin.output_names, strict=False):
+    for result, output in zip(ctx.results, origin.output_names, strict=False):
         if not output or not result:
             continue
         if result in made and result not in names:

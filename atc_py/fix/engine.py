@@ -12,17 +12,17 @@ from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.findings_builder import amended
 from atc_py.diag import OPERATOR_RESTATED
-from atc_py.fix.choosing import FittingForm, cheapest, fitting_forms
+from atc_py.fix.choosing import cheapest, fitting_forms
 from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.deviating import are_read_elsewhere, deviating_nodes, is_unknown_to_parser
 from atc_py.fix.facts import Surroundings
-from atc_py.fix.fixed import Applied, Fixed, Lineage, Unfit, application_of, nodes_looked_through
+from atc_py.fix.fixed import Applied, Fixed, Lineage, Unfit, application_of
 from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
 from atc_py.fix.restate import PREFERRED, Look, restate_graph, state_at_best
 from atc_py.fix.rule import Exactness, FixRule, Purpose, check_rules, rules_of_operator
 from atc_py.fix.start import Start, bind_inputs
-from atc_py.fix.tidy.tidying import tidy_graph
+from atc_py.fix.tidy.tidying import Tidied, tidy_graph
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
@@ -194,15 +194,17 @@ class Fixer:
         refused = {node.index for node in self._refused(fixed.model, fixed.after)}
         barred: set[int] = set()
         for _ in range(_MOST_TIDYINGS):
-            tidied = tidy_graph(graph, own, barred)
+            fixed.tidied = tidied = tidy_graph(graph, own, barred)
+            if graph.nodes == nodes and graph.consts.keys() == consts.keys() and graph.may_run:
+                return  # the last look was on the same graph, and finds nothing more
             folded, after = fixed.look()
             new = {node.index for node in self._refused(folded.source, after)} - refused
             if not new:
-                fixed.folded, fixed.after, fixed.tidied = folded, after, tidied
+                fixed.folded, fixed.after = folded, after
                 fixed.applied = tuple(step.with_moved(tidied.moved) for step in fixed.applied)
                 return
             barred |= new
-            graph.nodes, graph.consts = nodes, dict(consts)
+            graph.nodes, graph.consts, fixed.tidied = nodes, dict(consts), Tidied()
             fixed.folded, fixed.after = fixed.look()
 
     def _is_modernized(self, graph: OnnxGraph, model: FoldedModel, checked: Checked) -> bool:
@@ -246,11 +248,11 @@ class Fixer:
         ranges = Ranges(graph, given)
         around = Surroundings(graph, self._file.tensors, ranges, writer.nodes, made_bytes)
         self._around = around
-        self._pending: dict[OnnxNode, FittingForm] = {}
+        self._pending: dict[OnnxNode, tuple[RuleContext, FixRule]] = {}
         for node in graph.nodes:
             if node in around.taken:
                 if node in self._pending:
-                    self._write(writer, around, self._pending.pop(node))
+                    self._write(writer, around, *self._pending.pop(node))
                 continue
             hit = any(inner in todo for inner in node.with_inner)
             tried = hit and node.index not in self._hopeless and not self._lineage.endless
@@ -358,32 +360,30 @@ class Fixer:
         self.looked_around = self.looked_around or any(ctx.looked_around for ctx in contexts)
         if not forms:
             return False
-        form = cheapest(forms, writer.graph, self._conditions.soc)
+        ctx = cheapest([*forms], writer.graph, self._conditions.soc)
+        rule = forms[ctx]
         if len(forms) > 1 or purpose is not Purpose.LISTS:
-            self._choices[node.index] = (node.index, (*before, form.rule.name))
-        absorbed = form.ctx.absorbed
-        if absorbed:
-            around.taken.update(absorbed)
-            self._pending[absorbed[-1]] = form
+            self._choices[node.index] = (node.index, (*before, rule.name))
+        if ctx.absorbed:
+            around.taken.update(ctx.absorbed)
+            self._pending[ctx.absorbed[-1]] = ctx, rule
         else:
-            self._write(writer, around, form)
+            self._write(writer, around, ctx, rule)
         return True
 
-    def _write(self, writer: Writer, around: Surroundings, form: FittingForm) -> None:
+    def _write(self, writer: Writer, around: Surroundings, ctx: RuleContext, rule: FixRule) -> None:
         """Write a form in the place of a node, or of the last of the nodes that go along with it."""
-        ctx, start = form.ctx, len(writer.nodes)
-        node, chain = ctx.node, ctx.absorbed
+        node, chain, start = ctx.node, ctx.absorbed, len(writer.nodes)
         origin = replace(node, output_names=chain[-1].output_names) if chain else node
-        made = splice(writer, origin, ctx, form.results)
+        made = splice(writer, origin, ctx)
         around.made_bytes += ctx.made_bytes
         chain = (*chain[:-1], *ctx.beside, *chain[-1:])
         new = writer.nodes[start:]
-        given = [] if chain else nodes_looked_through(writer.graph, node, new)
-        step = application_of(writer.graph, (node, *chain), new, around.ranges, given)
+        step = application_of(rule, writer.graph, (node, *chain), made, new, around.ranges)
         before = self._lineage.of(node.writes)
         names = (*origin.writes, *(name for new_node in made for name in new_node.output_names))
-        self._lineage.note(before, form.rule, names)
-        self._applied.append(Applied(form.rule, node, made, step))
+        self._lineage.note(before, rule, names)
+        self._applied.append(step)
 
 
 def _have_double(tensors: Iterable[SourceTensor | None]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
 from atc_py.check.evaluate import Checked
@@ -25,25 +25,27 @@ _MOST_LOOKED_THROUGH = 16
 
 
 @dataclass(frozen=True, slots=True)
-class RuleApplication:
-    """A node and the nodes that a rule wrote in its place, at the opset at which they stood."""
+class Applied:
+    """A rule that was applied, with what it takes to run the node and what replaced it."""
 
-    origin: OnnxNode  # the node
-    written: tuple[OnnxNode, ...]  # the nodes that replaced it, producers first
+    rule: FixRule
+    node: OnnxNode
+    made: tuple[OnnxNode, ...]  # the new nodes without copies of values, moved ones among them
+    written: tuple[OnnxNode, ...]  # the nodes that replaced the node, producers first
     opsets: Mapping[str, int]  # imported version of each domain
     # types of the values that either side reads, and of the results, as far as known
     types: Mapping[str, ValueType]
     ranges: Mapping[str, Range]  # bounds of the integers among the node's inputs and outputs
     consts: Mapping[str, ConstData]  # the constants that either side reads
     # nodes before the node that the rule looked through, producers first
-    given: tuple[OnnxNode, ...] = ()
+    given: tuple[OnnxNode, ...]
     # further nodes that it stood for, or that the new nodes compute again, producers first
-    chain: tuple[OnnxNode, ...] = ()
+    chain: tuple[OnnxNode, ...]
 
     @property
     def nodes(self) -> tuple[OnnxNode, ...]:
         """The node, between those that the rule looked through and those of the chain."""
-        return (*self.given, self.origin, *self.chain)
+        return (*self.given, self.node, *self.chain)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -56,28 +58,40 @@ class RuleApplication:
         """The results that others read: those of the last node."""
         return tuple(self.nodes[-1].writes)
 
+    def with_moved(self, moved: Mapping[str, OnnxNode]) -> Applied:
+        """The same with those of its nodes that tidying has moved, by former results."""
+        new = (moved[name] for node in self.made for name in node.output_names if name in moved)
+        return replace(self, made=(*self.made, *new))
+
 
 def application_of(
+    rule: FixRule,
     graph: OnnxGraph,
     nodes: Sequence[OnnxNode],
+    made: Sequence[OnnxNode],
     written: Sequence[OnnxNode],
     ranges: Ranges,
-    given: Sequence[OnnxNode] = (),
-) -> RuleApplication:
-    """The step that put `written` in place of `nodes`, the node and those of its chain.
+) -> Applied:
+    """The rule that put `written` in place of `nodes`, the node and those of its chain.
 
-    `graph` has the constants of the new nodes; `given` are nodes before the node that the rule
-    looked through, producers first.
+    `graph` has the constants of the new nodes.
     """
+    given = () if nodes[1:] else nodes_looked_through(graph, nodes[0], written)
     reads = dict.fromkeys(name for value in (*given, *nodes, *written) for name in value.reads)
     names = (*reads, *(name for node in nodes for name in node.writes))
     types = {name: known for name in names if (known := known_type(graph, name)) is not None}
     tensors = (value for value in (*nodes[0].inputs, *nodes[0].outputs) if value is not None)
-    bounds = {tensor.name: found for tensor in tensors if (found := ranges.of(tensor)) is not None}
-    consts = {name: graph.consts[name] for name in reads if name in graph.consts}
-    opsets = dict(graph.opsets)
-    return RuleApplication(
-        nodes[0], tuple(written), opsets, types, bounds, consts, tuple(given), tuple(nodes[1:])
+    return Applied(
+        rule=rule,
+        node=nodes[0],
+        made=tuple(made),
+        written=tuple(written),
+        opsets=dict(graph.opsets),
+        types=types,
+        ranges={t.name: found for t in tensors if (found := ranges.of(t)) is not None},
+        consts={name: graph.consts[name] for name in reads if name in graph.consts},
+        given=tuple(given),
+        chain=tuple(nodes[1:]),
     )
 
 
@@ -101,21 +115,6 @@ def nodes_looked_through(
 
     visit(origin.reads)
     return [*results]
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """A rule that was applied."""
-
-    rule: FixRule
-    node: OnnxNode
-    made: tuple[OnnxNode, ...]
-    step: RuleApplication  # both, so that they can be run
-
-    def with_moved(self, moved: Mapping[str, OnnxNode]) -> Applied:
-        """The same with those of its nodes that tidying has moved, by former results."""
-        new = (moved[name] for node in self.made for name in node.output_names if name in moved)
-        return Applied(self.rule, self.node, (*self.made, *new), self.step)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ def with_original_layers(fixed: Fixed) -> OnnxGraph | None:
     """
     graph, file = fixed.graph, fixed.file
     imported = {name for node in fixed.imported for name in node.writes}
-    new = (node for applied in fixed.applied for node in applied.step.written)
+    new = (node for applied in fixed.applied for node in applied.written)
     imported -= {name for node in new for name in node.writes}
     if not any(map(graph.producer, imported)):
         return None

@@ -245,7 +245,8 @@ class _Restating:
                 writer.keep(node)
             elif is_old_form(node, self._opset):
                 ctx = RuleContext(node, self._opset, self._fresh)
-                splice(writer, node, ctx, new_form(ctx))
+                ctx.results = new_form(ctx)
+                splice(writer, node, ctx)
             else:
                 self._of_version(writer, node, spec, branches.get(node, ()))
         writer.finish()
@@ -276,7 +277,7 @@ class _Restating:
         (spec, before, after), opset = known, self._opset
         ctx = RuleContext(node, opset, self._fresh)
         if node.op_type in _COERCED and opset < _AXIS_CHANGED <= node.opset:
-            results = _along_last_axis(ctx, before)
+            ctx.results = _along_last_axis(ctx, before)
         else:
             moved = _attributes_as_inputs(ctx, after)
             result = restated_at(_without_idle_parts(node), spec, history(), opset, moved)
@@ -292,8 +293,8 @@ class _Restating:
                 if not name and not formal.optional:
                     element = DType.FLOAT32 if "float32" in formal.elements else DType.INT64
                     names[position] = ctx.const([], element, formal.name)
-            results = ctx.ops(node.op_type, *names, count=len(node.outputs), **attributes)
-        splice(writer, node, ctx, results)
+            ctx.results = ctx.ops(node.op_type, *names, count=len(node.outputs), **attributes)
+        splice(writer, node, ctx)
 
     def _holder(self, node: OnnxNode, branches: Sequence[Branch], spec: OpSpec) -> OnnxNode:
         graphs = node.graphs

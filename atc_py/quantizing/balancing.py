@@ -17,7 +17,7 @@ Sources: `dmq_balancer` of AMCT; Xiao et al., SmoothQuant, 2023, equation 4.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -140,21 +140,19 @@ def select_balance(
     constants: LayerConstants, site: BalanceSite, statistics: ChannelStatistics
 ) -> Balance | None:
     """The factors with the least noise; None where they gain little."""
-    results = [
-        balance_of_strength(constants, site, statistics, each, _LEAST_PEAK) for each in _STRENGTHS
-    ]
-    gaining = [result for result in results if result is not None and result.gain > _LEAST_GAIN]
+    results = balances(constants, site, statistics, _STRENGTHS, _LEAST_PEAK)
+    gaining = [result for result in results if result.gain > _LEAST_GAIN]
     return max(gaining, key=lambda each: each.gain, default=None)
 
 
-def balance_of_strength(
+def balances(
     constants: LayerConstants,
     site: BalanceSite,
     statistics: ChannelStatistics,
-    strength: float,
+    strengths: Iterable[float],
     least_peak: float = 0.0,
-) -> Balance | None:
-    """The factors of a migration strength in [0, 1]; None where the data are all 0.
+) -> list[Balance]:
+    """The factors of migration strengths in [0, 1]; none where the data are all 0.
 
     Every channel is taken to have a peak of `least_peak` times the largest.
     """
@@ -166,18 +164,22 @@ def balance_of_strength(
     peaks = np.maximum(peaks, least_peak * peaks.max(initial=0))
     taps = np.max([np.abs(weight).max(axis=1, initial=0) for weight in weights], axis=0)
     if peaks.size != taps.size or not (peaks > 0).any() or not np.isfinite(peaks).all():
-        return None
+        return []
     if not (taps > 0).any():
-        return None
-    # Factors are centered below: what is left of the magnitudes is how channels compare.
-    exact = smoothing_factors(peaks / peaks.max(), taps / taps.max(), strength).astype(np.float64)
-    # Their geometric mean is 1, so that the tensor keeps its order of magnitude.
-    centered = exact / np.exp(np.log(exact).mean())
-    factors = np.clip(centered, 1 / _MOST, _MOST).astype(np.float32)
+        return []
     before = _noise(site, weights, statistics, np.ones(peaks.size))
-    after = _noise(site, weights, statistics, factors.astype(np.float64))
-    gain = 10 * math.log10(before / after) if before > 0 and after > 0 else 0.0
-    return Balance(site, factors, gain, strength)
+    results = []
+    for strength in strengths:
+        # Factors are centered below: what is left of the magnitudes is how channels compare.
+        factors = smoothing_factors(peaks / peaks.max(), taps / taps.max(), strength)
+        exact = factors.astype(np.float64)
+        # Their geometric mean is 1, so that the tensor keeps its order of magnitude.
+        centered = exact / np.exp(np.log(exact).mean())
+        factors = np.clip(centered, 1 / _MOST, _MOST).astype(np.float32)
+        after = _noise(site, weights, statistics, factors.astype(np.float64))
+        gain = 10 * math.log10(before / after) if before > 0 and after > 0 else 0.0
+        results.append(Balance(site, factors, gain, strength))
+    return results
 
 
 def _noise(

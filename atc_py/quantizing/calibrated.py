@@ -13,13 +13,10 @@ import msgspec
 from atc_py.diag import Diagnostic
 from atc_py.onnx_graph.rewriting.qdq.rewriting import Rewritten
 from atc_py.onnx_graph.source import Outcome, QuantizedNode
-from atc_py.quantizing.calibrate.histogram import Histogram
-from atc_py.quantizing.calibrate.value_range import ValueRange, sqnr
+from atc_py.quantizing.calibrate.value_range import sqnr
 from atc_py.quantizing.calibrate.weights import dequantized_weights
 from atc_py.quantizing.layers.float_model import FloatModel
-from atc_py.quantizing.layers.layers import FoundLayers
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer
-from atc_py.quantizing.observe import Observed
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.prepare import Prepared
 from atc_py.quantizing.weights import layer_weights
@@ -83,13 +80,13 @@ def node_outcomes(
     return tuple(rows)
 
 
-def _facts(calibrated: Calibrated, layer: CalibratedLayer) -> QuantizedLayerFacts:
+def _facts(calibrated: Calibrated, layer: Int8Layer) -> QuantizedLayerFacts:
     weights = layer_weights(calibrated.model.graph, layer.layer)
     axis = None if layer.scale.size == 1 else layer.layer.axis
     histogram = layer.histogram
     return QuantizedLayerFacts(
         name=layer.name,
-        kind=layer.kind,
+        kind=layer.layer.kind,
         tensor=layer.tensor,
         low=None if histogram is None else histogram.low,
         high=None if histogram is None else histogram.high,
@@ -103,39 +100,6 @@ def _facts(calibrated: Calibrated, layer: CalibratedLayer) -> QuantizedLayerFact
     )
 
 
-class CalibratedLayer(Int8Layer, frozen=True, eq=False, kw_only=True):
-    """A layer of the prepared model with the numbers of its int8 form, and where they come from."""
-
-    range: ValueRange  # what codes of its data stand for
-    # values of its data in all samples; None where the numbers come from a record
-    histogram: Histogram | None = None
-    # by how much its bias lowers the squared error of the layer's result, in dB
-    bias_gain: float | None = None
-
-    @property
-    def name(self) -> str:
-        return self.layer.name
-
-    @property
-    def kind(self) -> str:
-        return self.layer.kind
-
-    @property
-    def tensor(self) -> str:
-        return self.layer.data
-
-    @property
-    def weight(self) -> str:
-        """The constant that holds its weights."""
-        return self.layer.weight
-
-
-def _of_layers(numbers: Sequence[CalibratedLayer], found: FoundLayers) -> list[Int8Layer]:
-    """The numbers of layers for those of equal names in another form of the model."""
-    own = {layer.name: layer for layer in numbers}
-    return [replace(own[layer.name], layer=layer) for layer in found.layers if layer.name in own]
-
-
 class Calibrated(msgspec.Struct, eq=False, kw_only=True):
     """A float model that can be written with any of its layers on int8.
 
@@ -144,14 +108,14 @@ class Calibrated(msgspec.Struct, eq=False, kw_only=True):
 
     original: FloatModel  # the float model as it was given
     prepared: Prepared  # the rewrites of that
-    layers: tuple[CalibratedLayer, ...]  # layers with numbers, producers first
+    layers: tuple[Int8Layer, ...]  # layers with numbers, producers first
     left: Mapping[str, Text]  # layers of `model` that stay in floats, with the reason
     settings: CalibrationOptions
     folder: Path  # a folder for temporary files; it is gone after `close`
     resources: ExitStack  # what `close` releases
     seconds: float = 0.0  # time of the calibration
     warnings: tuple[Diagnostic, ...] = ()  # what is odd about layers
-    observed: Observed | None = None  # of samples; None where the numbers come from a record
+    executor: str = ""  # the engine of the samples; "" where the numbers come from a record
     steps: tuple[StepGain, ...] = ()  # what steps gained where that was judged
     trials: tuple[RangeTrial, ...] = ()  # the ranges that were tried for tensors
     _qdq_model: FloatModel | None = None
@@ -161,7 +125,7 @@ class Calibrated(msgspec.Struct, eq=False, kw_only=True):
         """The float model after its equivalent rewrites, whose layers are quantized."""
         return self.prepared.model
 
-    def with_layers(self, layers: Sequence[CalibratedLayer]) -> Calibrated:
+    def with_layers(self, layers: Sequence[Int8Layer]) -> Calibrated:
         """The same with other numbers; it is open as long as this one is."""
         made = copy(self)
         made.layers = tuple(layers)
@@ -199,16 +163,11 @@ class Calibrated(msgspec.Struct, eq=False, kw_only=True):
         Raises:
             AtcError: CANNOT_WRITE; NO_QDQ_FORM.
         """
-        chosen = self.layers
-        if layers is not None:
-            chosen = tuple(layer for layer in chosen if layer.name in layers)
-
-        def numbers(found: FoundLayers) -> list[Int8Layer]:
-            return _of_layers(chosen, found)
-
+        chosen = [layer for layer in self.layers if layers is None or layer.name in layers]
         if form == "qdq":
-            return self.qdq_model.write_qdq(path, numbers, external=external, final=final)
-        return self.model.write_ascend(path, numbers, external=external, final=final)
+            own = self.forms(chosen).values()
+            return self.qdq_model.write_qdq(path, own, external=external, final=final)
+        return self.model.write_ascend(path, chosen, external=external, final=final)
 
     @property
     def qdq_model(self) -> FloatModel:
@@ -217,10 +176,13 @@ class Calibrated(msgspec.Struct, eq=False, kw_only=True):
             self._qdq_model = self.model.raised(self.folder)
         return self._qdq_model
 
-    def forms(self) -> dict[str, Int8Layer]:
-        """The numbers of each layer of `qdq_model`, by its name."""
-        forms = _of_layers(self.layers, self.qdq_model.found)
-        return {form.layer.name: form for form in forms}
+    def forms(self, layers: Sequence[Int8Layer] | None = None) -> dict[str, Int8Layer]:
+        """The numbers of each layer of `qdq_model`, by its name; all layers unless given."""
+        own = {form.name: form for form in (self.layers if layers is None else layers)}
+        if self.qdq_model is self.model:
+            return own
+        found = (layer for layer in self.qdq_model.found.layers if layer.name in own)
+        return {layer.name: replace(own[layer.name], layer=layer) for layer in found}
 
     def close(self) -> None:
         self.resources.close()

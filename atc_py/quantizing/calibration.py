@@ -1,7 +1,7 @@
 """Calibration: a float model is run over samples, and its layers get the numbers of int8."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from atc_py.diag import BAD_OPTION
 from atc_py.pipeline.running.samples import Samples
 from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
+from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrated import Calibrated
 from atc_py.quantizing.checkpoint import Checkpoint, digest_of
 from atc_py.quantizing.judging import (
@@ -22,10 +23,10 @@ from atc_py.quantizing.judging import (
     judged_outputs,
 )
 from atc_py.quantizing.layers.float_model import FloatModel, in_original, original_places
-from atc_py.quantizing.layers.measured import FormBeside, SwitchedForm
+from atc_py.quantizing.layers.measured import SwitchedForm
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, takes_bias
 from atc_py.quantizing.numbers import AUTO, AUTO_SAMPLES, LayerNumbers, with_best_ranges
-from atc_py.quantizing.observe import ChosenSamples, Observed, first_feeds, no_progress, observe
+from atc_py.quantizing.observe import ChosenSamples, first_feeds, no_progress, observe
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.prepare import FirstSamples, prepare
 from atc_py.quantizing.selection import skipped_layers
@@ -46,14 +47,14 @@ def with_corrected_biases(
     """
     model = calibrated.qdq_model
     own = calibrated.forms()
-    forms = [form for form in own.values() if takes_bias(model.graph, form.layer)]
+    forms = {name: form for name, form in own.items() if takes_bias(model.graph, form.layer)}
     if not forms:
         return calibrated
     seen = StepSamples(judged_outputs(model))
     errors = channel_errors(
         model,
         calibrated.folder / "mean_errors.onnx",
-        [FormBeside(form.layer.name, form) for form in forms],
+        forms,
         FirstSamples(samples),
         calibrated.settings.executor,
         seen=seen,
@@ -88,7 +89,7 @@ def _along_channels(form: Int8Layer, addend: NDArray[np.float64]) -> NDArray[np.
 
 
 def calibrate(
-    model: Path,
+    model: Path | FloatModel,
     samples: Samples,
     settings: CalibrationOptions,
     tell: Callable[[str], None] = no_progress,
@@ -106,12 +107,12 @@ def calibrate(
     began = time.monotonic()
     with ExitStack() as stack:
         folder = stack.enter_context(work_folder())
-        original = FloatModel(model)
+        original = model if isinstance(model, FloatModel) else FloatModel(model)
         stack.enter_context(original_places(original, folder))
         skipped = skipped_layers(original, settings)
         prepared = prepare(original, folder, samples, settings, skipped, tell)
-        seen = _observe_data(prepared.model, skipped, samples, settings, tell)
-        numbers = LayerNumbers(prepared.model, settings, seen.histograms)
+        histograms, executor = _observe_data(prepared.model, skipped, samples, settings, tell)
+        numbers = LayerNumbers(prepared.model, settings, histograms)
         layers = [layer for layer in prepared.model.found.layers if layer.name not in skipped]
         found = tuple(filter(None, map(numbers.of_layer, layers)))
         made = Calibrated(
@@ -120,7 +121,7 @@ def calibrate(
             layers=found,
             left={**skipped, **numbers.left},
             warnings=tuple(in_original(warning, original, folder) for warning in numbers.warnings),
-            observed=seen,
+            executor=executor,
             steps=prepared.steps,
             settings=settings,
             folder=folder,
@@ -140,8 +141,8 @@ def _observe_data(
     samples: Samples,
     settings: CalibrationOptions,
     tell: Callable[[str], None],
-) -> Observed:
-    """The values of the layers' data in all samples."""
+) -> tuple[Mapping[str, Histogram], str]:
+    """The values of the layers' data in all samples, and the engine that ran them."""
     names = [
         *dict.fromkeys(layer.data for layer in model.found.layers if layer.name not in skipped)
     ]

@@ -20,7 +20,7 @@ from atc_py.quantizing.judging import (
 from atc_py.quantizing.layers.balance_sites import over_inputs
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer
-from atc_py.quantizing.layers.measured import FormBeside, SwitchedForm
+from atc_py.quantizing.layers.measured import SwitchedForm
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, takes_bias
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.weights import layer_weights
@@ -113,29 +113,24 @@ def _with_biases(
 
     `base` is the model at an opset with QuantizeLinear.
     """
-    able = [form for form in forms if takes_bias(model.graph, form.off.layer)]
-    beside = []
-    for switched in able:
-        name = switched.off.layer.name
-        beside.append(FormBeside(f"off {name}", switched.off))
-        if switched.on is not None:
-            beside.append(FormBeside(f"on {name}", switched.on, switched.factors))
+    sides = [(form.off, form.on) for form in forms]
+    beside = {
+        f"{at} {side}": form
+        for at, pair in enumerate(sides)
+        for side, form in enumerate(pair)
+        if form is not None and takes_bias(model.graph, form.layer)
+    }
     path = base.file.path.with_name("judged_errors.onnx")
     errors = channel_errors(base, path, beside, ArraySamples(samples.feeds), executor)
 
-    def corrected(form: Int8Layer, side: str) -> Int8Layer:
-        error = errors.get(f"{side} {form.layer.name}")
-        if error is None:
+    def corrected(key: str, form: Int8Layer | None) -> Int8Layer | None:
+        if form is None or key not in errors:
             return form
-        return replace(form, bias=corrected_bias(model.graph, form.layer, error))
+        return replace(form, bias=corrected_bias(model.graph, form.layer, errors[key]))
 
     return [
-        replace(
-            form,
-            off=corrected(form.off, "off"),
-            on=None if form.on is None else corrected(form.on, "on"),
-        )
-        for form in forms
+        replace(form, off=corrected(f"{at} 0", form.off), on=corrected(f"{at} 1", form.on))
+        for at, form in enumerate(forms)
     ]
 
 
@@ -160,8 +155,7 @@ def _switched_form(
     return SwitchedForm(
         at,
         off=_form(layer, weights, low, high, settings),
-        on=_form(layer, balanced, low / factors, high / factors, settings),
-        factors=factors.reshape(shape),
+        on=_form(layer, balanced, low / factors, high / factors, settings, factors.reshape(shape)),
     )
 
 
@@ -171,10 +165,11 @@ def _form(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     settings: CalibrationOptions,
+    factors: NDArray[np.float64] | None = None,
 ) -> Int8Layer:
     place = layer.node.place.with_field(f"data {layer.data}")
     found = ValueRange(float(low.min()), float(high.max()))
     data = activation_scale(found, symmetric=settings.ranges.symmetric, place=place)
     scales = weight_scales(weights, layer.axis, settings.weights, place)
     codes = quantized_weights(weights, scales, layer.axis)
-    return Int8Layer(layer, data, codes, scales)
+    return Int8Layer(layer, data, codes, scales, factors=factors)

@@ -21,16 +21,11 @@ from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.pipeline.running.samples import Feeds, Samples
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer
-from atc_py.quantizing.layers.measured import (
-    FormBeside,
-    SwitchedForm,
-    write_mean_errors,
-    write_switched,
-)
+from atc_py.quantizing.layers.measured import SwitchedForm, write_mean_errors, write_switched
+from atc_py.quantizing.layers.qdq_nodes import Int8Layer
 from atc_py.quantizing.observe import no_progress, run_samples
 from atc_py.quantizing.switched_runs import SwitchedRuns
 from atc_py.quantizing.weights import layer_bias
-from atc_py.results.output_error import ErrorSums
 from atc_py.results.quantization import StepGain
 from atc_py.text import Text
 
@@ -73,7 +68,7 @@ class ChannelErrors:
 def channel_errors(  # noqa: PLR0913  (a run and its observers)
     model: FloatModel,
     path: Path,
-    forms: Sequence[FormBeside],
+    forms: Mapping[str, Int8Layer],
     samples: Samples,
     executor: str,
     *,
@@ -86,12 +81,11 @@ def channel_errors(  # noqa: PLR0913  (a run and its observers)
     takes in the outputs.
     """
     names = write_mean_errors(model, path, forms)
-    channels = {form.key: form.form.layer.channels for form in forms}
     errors = {key: ChannelErrors() for key in names}
 
     def see(_position: int, _label: str, values: Mapping[str, NDArray[Any]]) -> None:
         for key, sums in names.items():
-            count = int(values[sums.size]) // max(channels[key], 1)
+            count = int(values[sums.size]) // max(forms[key].layer.channels, 1)
             if count:
                 errors[key].add(values[sums.mean], values[sums.squares], count)
         if seen is not None:
@@ -189,14 +183,9 @@ class StepJudge:
         """Noise to signal at the outputs with the parts `on`, summed up over outputs."""
         key = frozenset(on)
         if key not in self._known:
-            self._runs.begin()
-            sums: dict[str, ErrorSums] = {}
             pairs = zip(self._samples.feeds, self._samples.wanted, strict=True)
-            for at, (feeds, wanted) in enumerate(pairs):
-                for name, array in self._runs.run(feeds, key, at).items():
-                    if wanted[name].dtype.kind == "f":
-                        sums.setdefault(name, ErrorSums()).add(array, wanted[name])
-            self._known[key] = sum(error.noise for error in sums.values())
+            errors = self._runs.errors(pairs, key)
+            self._known[key] = sum(error.noise for error in errors.values())
         return self._known[key]
 
 

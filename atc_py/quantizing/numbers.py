@@ -10,7 +10,7 @@ import numpy as np
 
 from atc_py.diag import CONSTANT_TENSOR, LAYER_LEFT_FLOAT, NO_VALUES, ZERO_CHANNEL, Diagnostic
 from atc_py.pipeline.running.samples import Feeds
-from atc_py.quantizing.calibrate.amct_choices import LayerChoice
+from atc_py.quantizing.calibrate.amct_choices import AmctConfig, LayerChoice
 from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.value_range import (
@@ -19,9 +19,10 @@ from atc_py.quantizing.calibrate.value_range import (
     ValueRange,
     activation_scale,
 )
-from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
+from atc_py.quantizing.calibrated import Calibrated
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer
+from atc_py.quantizing.layers.qdq_nodes import Int8Layer
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.trial_model import form_errors
 from atc_py.quantizing.weights import layer_weights, weight_numbers
@@ -66,22 +67,25 @@ def with_best_ranges(
     }
     if not tried:
         return calibrated
-    sets = [
-        calibrated.with_layers([_at(tried, layer, at) for layer in calibrated.layers]).forms()
-        for at in range(max(map(len, tried.values())))
-    ]
-    forms = {name: [sets[at][name] for at in range(len(trial))] for name, trial in tried.items()}
+    own = calibrated.forms()
+    forms = {
+        name: [replace(form, layer=own[name].layer) for form in trial]
+        for name, trial in tried.items()
+    }
     errors = form_errors(calibrated, forms, feeds, calibrated.settings.executor)
     trials = _trials(
         [layer for layer in calibrated.layers if layer.name in tried], proposed, errors
     )
     best = {trial.tensor: proposed[trial.tensor].places[trial.chosen] for trial in trials}
-    layers = [_at(tried, layer, best.get(layer.tensor, 0)) for layer in calibrated.layers]
+    layers = [
+        tried[layer.name][best[layer.tensor]] if layer.name in tried else layer
+        for layer in calibrated.layers
+    ]
     return calibrated.with_layers(layers).having(trials=trials)
 
 
 def _trials(
-    layers: Sequence[CalibratedLayer],
+    layers: Sequence[Int8Layer],
     proposed: Mapping[str, _Proposed],
     errors: Mapping[str, Sequence[ErrorSums]],
 ) -> list[RangeTrial]:
@@ -96,15 +100,6 @@ def _trials(
         best = min(by_name, key=by_name.__getitem__)
         results.append(RangeTrial(tensor, best, by_name))
     return results
-
-
-def _at(
-    tried: Mapping[str, Sequence[CalibratedLayer]], layer: CalibratedLayer, at: int
-) -> CalibratedLayer:
-    """A layer with one of the ranges that were tried; with the last one if there are fewer."""
-    if layer.name not in tried:
-        return layer
-    return tried[layer.name][min(at, len(tried[layer.name]) - 1)]
 
 
 class _Proposed(NamedTuple):
@@ -138,9 +133,11 @@ class LayerNumbers:
         self.left: dict[str, Text] = {}
         self.warnings: list[Diagnostic] = []  # what is odd about layers
         self._model, self._settings, self._histograms = model, settings, histograms
+        plain = LayerChoice(calibrator=settings.calibrator, settings=settings.ranges)
+        self._choices = settings.config or AmctConfig(common=plain)
         self._ranges: dict[tuple[object, ...], ValueRange] = {}
 
-    def of_layer(self, layer: FloatLayer) -> CalibratedLayer | None:
+    def of_layer(self, layer: FloatLayer) -> Int8Layer | None:
         """A layer with its numbers; None where it has none and stays in floats."""
         histogram = self._histograms[layer.data]
         _refuse_odd(layer, histogram)
@@ -157,7 +154,7 @@ class LayerNumbers:
         self._note_zero_channels(layer)
         return result
 
-    def with_range(self, layer: FloatLayer, chosen: ValueRange) -> CalibratedLayer:
+    def with_range(self, layer: FloatLayer, chosen: ValueRange) -> Int8Layer:
         choice = self._choice(layer)
         place = layer.node.place.with_field(f"data {layer.data}")
         activation = activation_scale(chosen, symmetric=choice.settings.symmetric, place=place)
@@ -168,17 +165,16 @@ class LayerNumbers:
             self._settings.weights,
             per_channel=choice.channel_wise is not False,
         )
-        return CalibratedLayer(
+        return Int8Layer(
             layer,
             activation,
             codes,
             scale,
-            range=chosen,
             histogram=self._histograms.get(layer.data),
         )
 
     def _choice(self, layer: FloatLayer) -> LayerChoice:
-        choice = self._settings.choice_of(layer.name, layer.kind) or LayerChoice()
+        choice = self._choices.choice_for(layer.name, layer.kind) or LayerChoice()
         if not layer.is_deep:
             return choice
         return replace(choice, settings=replace(choice.settings, symmetric=True))

@@ -6,7 +6,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from numpy.typing import NDArray
 
 from atc_py.diag import BAD_SAMPLE, Place
@@ -56,14 +55,6 @@ _LONG = 100
 _CALIBRATE = Text("calibrate")
 
 
-class Observed(msgspec.Struct, frozen=True, eq=False):
-    """Values of tensors in all samples."""
-
-    histograms: Mapping[str, Histogram]  # by tensor
-    samples: int
-    executor: str
-
-
 def ports_of_model(
     model: FloatModel, shapes: Mapping[str, Shape] | None = None
 ) -> tuple[Port, ...]:
@@ -95,8 +86,11 @@ def observe(
     *,
     checkpoint: Checkpoint | None = None,
     tell: Callable[[str], None] = no_progress,
-) -> Observed:
-    """The values of the tensors called `names` in all samples that `checkpoint` lacks."""
+) -> tuple[Mapping[str, Histogram], str]:
+    """The values of the tensors called `names` in all samples, and the name of the engine.
+
+    Only samples that `checkpoint` lacks are run.
+    """
     results = {name: Histogram() for name in names}
     done = 0 if checkpoint is None else checkpoint.load(results)
 
@@ -121,7 +115,7 @@ def observe(
     finally:
         if checkpoint is not None:
             checkpoint.write(results)
-    return Observed(results, samples.count, engine)
+    return results, engine
 
 
 def run_samples(  # noqa: PLR0913  (a run and its observers)

@@ -20,7 +20,7 @@ from atc_py.options.command_options import (
 from atc_py.options.compile_options import DEFAULT_LIST
 from atc_py.options.input_shapes import parse_shapes
 from atc_py.options.option import MOST_JOBS, MOST_RANDOM, Joint, Option
-from atc_py.quantizing.calibrate.amct_choices import AmctConfig, LayerChoice
+from atc_py.quantizing.calibrate.amct_choices import AmctConfig
 from atc_py.quantizing.calibrate.value_range import RangeOptions
 from atc_py.quantizing.targets import checked_target, read_target
 from atc_py.system.structs import Result
@@ -122,12 +122,6 @@ class CalibrationOptions(Result, frozen=True, kw_only=True):
         "Keep the histograms of the samples in FILE, and continue from those already in it.",
         metavar="FILE",
     )] = None  # fmt: skip
-
-    def choice_of(self, name: str, kind: str) -> LayerChoice | None:
-        """The choice for a layer; None where the configuration leaves it in floats."""
-        if self.config is not None:
-            return self.config.choice_for(name, kind)
-        return LayerChoice(calibrator=self.calibrator, settings=self.ranges)
 
 
 _MEASURED = 16

@@ -15,7 +15,7 @@ from atc_py.pipeline.running.samples import Feeds, Samples
 from atc_py.quantizing.balancing import (
     Balance,
     ChannelStatistics,
-    balance_of_strength,
+    balances,
     select_balance,
 )
 from atc_py.quantizing.judged_balances import judged_balances
@@ -28,11 +28,9 @@ from atc_py.quantizing.layers.balance_sites import (
 )
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layer_constants import LayerConstants, fold_norms
-from atc_py.quantizing.layers.layers import find_layers
 from atc_py.quantizing.observe import first_feeds, no_progress, run_samples
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.results.quantization import StepGain
-from atc_py.system.structs import replace
 from atc_py.text import Text
 
 _LEAST, _MOST, _SHARE = 4, 32, 4
@@ -84,7 +82,7 @@ def prepare(
         return Prepared(model, folded, ())
     seen = StepSamples(judged_outputs(model))
     statistics = _statistics(model, sites, samples, settings, tell, seen)
-    candidates = _candidates(model, statistics, asked)
+    candidates = _candidates(model, sites, statistics, asked)
     named = [
         balance
         for balance in candidates
@@ -95,25 +93,13 @@ def prepare(
         tell("judge balances")
         seen.feeds = first_feeds(model, samples, JUDGED)
     kept, steps = judged_balances(model, free, statistics, seen, settings, skipped)
-    return replace(_with_balances(model, folder, folded, (*named, *kept)), steps=steps)
-
-
-def _with_balances(
-    model: FloatModel, folder: Path, folded: int, balances: Sequence[Balance]
-) -> Prepared:
-    by_tensor = {balance.site.tensor: balance for balance in balances}
-    if not by_tensor:
-        return Prepared(model, folded, ())
-
-    def chosen(_constants: LayerConstants, site: BalanceSite) -> Balance | None:
-        known = by_tensor.get(site.tensor)
-        return None if known is None else replace(known, site=site)
-
-    return _balance_sites(model, folder, folded, chosen)
+    found = [balance for balance in candidates if balance in named or balance in kept]
+    return _with_balances(model, folder, folded, found, steps)
 
 
 def _candidates(
     model: FloatModel,
+    sites: Sequence[BalanceSite],
     statistics: Mapping[str, ChannelStatistics],
     asked: Mapping[str, float],
 ) -> list[Balance]:
@@ -123,16 +109,13 @@ def _candidates(
     """
     constants = LayerConstants(model.graph)
     results: list[Balance] = []
-    for site in balance_sites(model.graph, model.found):
-        own = statistics.get(site.tensor)
-        if own is None:
-            continue
+    for site in sites:
+        own = statistics[site.tensor]
         strengths = [asked[reader.name] for reader in site.readers if reader.name in asked]
-        balance = (
-            balance_of_strength(constants, site, own, strengths[0])
-            if strengths
-            else select_balance(constants, site, own)
-        )
+        if strengths:
+            balance = next(iter(balances(constants, site, own, strengths[:1])), None)
+        else:
+            balance = select_balance(constants, site, own)
         if balance is not None:
             apply_factors(constants, site, balance.factors)
             results.append(balance)
@@ -146,7 +129,7 @@ def _strengths(
         return {}
     results = {}
     for layer in model.found.layers:
-        choice = settings.choice_of(layer.name, layer.kind)
+        choice = settings.config.choice_for(layer.name, layer.kind)
         if layer.name not in skipped and choice is not None and choice.migration_strength:
             results[layer.name] = choice.migration_strength
     return results
@@ -181,12 +164,12 @@ def prepare_with_factors(
     `factors` are what the channels of a layer's data are divided by, by the layer's name.
     """
     model, folded = _with_folded_norms(original, folder, settings)
-
-    def choose(_constants: LayerConstants, site: BalanceSite) -> Balance | None:
-        asked = factors.get(site.readers[0].name)
-        return None if asked is None else Balance(site, asked, 0.0, 0.0)
-
-    return _balance_sites(model, folder, folded, choose) if factors else Prepared(model, folded, ())
+    asked = [
+        Balance(site, factors[site.readers[0].name], 0.0, 0.0)
+        for site in (balance_sites(model.graph, model.found) if factors else ())
+        if site.readers[0].name in factors
+    ]
+    return _with_balances(model, folder, folded, asked)
 
 
 def _with_folded_norms(
@@ -198,36 +181,36 @@ def _with_folded_norms(
         nonlocal folded
         config = settings.config
         if settings.fold_norms and (config is None or config.do_fusion):
-            folded = fold_norms(graph, () if config is None else config.skip_fusion_layers)
+            skipped = () if config is None else config.skip_fusion_layers
+            folded = fold_norms(graph, original.found.layers, skipped)
 
     path = folder / "prepared.onnx"
     original.write(path, fold)
     return FloatModel(path, original), folded
 
 
-def _balance_sites(
+def _with_balances(
     model: FloatModel,
     folder: Path,
     folded: int,
-    choose: Callable[[LayerConstants, BalanceSite], Balance | None],
+    chosen: Sequence[Balance],
+    steps: tuple[StepGain, ...] = (),
 ) -> Prepared:
-    """The model with the channels of each site scaled as `choose` says."""
-    balances: list[Balance] = []
+    """The model with channels scaled; `chosen` are in the order of its nodes."""
+    if not chosen:
+        return Prepared(model, folded, (), steps)
     scaled: list[str] = []
 
-    def balance(graph: OnnxGraph) -> None:
+    def apply(graph: OnnxGraph) -> None:
         constants = LayerConstants(graph)
-        for site in balance_sites(graph, find_layers(graph)):
-            choice = choose(constants, site)
-            if choice is not None:
-                apply_factors(constants, site, choice.factors)
-                balances.append(choice)
-                scaled.extend(scaled_values(graph, site))
+        for balance in chosen:
+            apply_factors(constants, balance.site, balance.factors)
+            scaled.extend(scaled_values(graph, balance.site))
         constants.apply()
 
     balanced = folder / "balanced.onnx"
-    model.write(balanced, balance, scaled)
-    return Prepared(FloatModel(balanced, model), folded, tuple(balances))
+    model.write(balanced, apply, scaled)
+    return Prepared(FloatModel(balanced, model), folded, tuple(chosen), steps)
 
 
 def _statistics(

@@ -23,8 +23,9 @@ from atc_py.quantizing.calibrate.value_range import (
     activation_scale,
     decibels,
 )
-from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
+from atc_py.quantizing.calibrated import Calibrated
 from atc_py.quantizing.fall_back import RANKING_SAMPLES, cost_order, fall_back
+from atc_py.quantizing.layers.qdq_nodes import Int8Layer
 from atc_py.quantizing.observe import ChosenSamples
 from atc_py.quantizing.options import ProofOptions
 from atc_py.quantizing.trial_model import TrialModel, form_errors
@@ -154,7 +155,7 @@ def _processes(seconds: float, jobs: int | None) -> Iterator[TaskExecutor | None
         yield executor if executor.jobs > 1 else None
 
 
-def _layer_cost(layer: CalibratedLayer, error: ErrorSums, ratios: Mapping[str, float]) -> LayerCost:
+def _layer_cost(layer: Int8Layer, error: ErrorSums, ratios: Mapping[str, float]) -> LayerCost:
     histogram = layer.histogram
     figures = error.figures()
     snr = None if histogram is None else _data_snr(histogram, layer.data)
@@ -178,7 +179,7 @@ def _data_snr(histogram: Histogram, scale: ActivationScale) -> float:
     return decibels(signal, noise)
 
 
-def _range_gain(layer: CalibratedLayer, histogram: Histogram, snr: float) -> float | None:
+def _range_gain(layer: Int8Layer, histogram: Histogram, snr: float) -> float | None:
     """The gain over the range from the lowest to the highest value; None for no number."""
     widest = ValueRange(histogram.low, histogram.high)
     symmetric = layer.data.offset == 0 and histogram.low < 0

@@ -121,7 +121,7 @@ def quantize_float(
             written=_write(found, paths, options, tell, None if read else options.record),
             calibration=CalibrationRun(
                 samples=count,
-                executor=found.observed.executor if found.observed else "",
+                executor=found.executor,
                 calibrator="" if read else options.calibration.calibrator,
                 seconds=found.seconds,
             ),
@@ -159,9 +159,10 @@ def _calibrated(
         ):
             yield found, 0, None
         return
-    samples = _samples(FloatModel(model), options, sink)
+    original = FloatModel(model)
+    samples = _samples(original, options, sink)
     with (
-        calibrate(model, samples, options.calibration, tell) as found,
+        calibrate(original, samples, options.calibration, tell) as found,
         original_places(found.original, found.folder),
     ):
         if wanted.samples == 0:

@@ -15,11 +15,12 @@ from atc_py.quantizing.calibrate.record import (
     read_record,
     record_text,
 )
-from atc_py.quantizing.calibrate.value_range import ActivationScale, ValueRange
-from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
+from atc_py.quantizing.calibrate.value_range import ActivationScale
+from atc_py.quantizing.calibrated import Calibrated
 from atc_py.quantizing.layers.balance_sites import input_channels
 from atc_py.quantizing.layers.float_model import FloatModel, original_places
 from atc_py.quantizing.layers.layers import FloatLayer
+from atc_py.quantizing.layers.qdq_nodes import Int8Layer
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.prepare import prepare_with_factors
 from atc_py.quantizing.selection import skipped_layers
@@ -108,17 +109,16 @@ def calibrated_by_record(model: Path, record: Path, settings: CalibrationOptions
 
 def _calibrate_layer(
     model: FloatModel, layer: FloatLayer, record: LayerRecord, settings: CalibrationOptions
-) -> CalibratedLayer:
+) -> Int8Layer:
     activation = ActivationScale(float(np.float32(record.scale_d)), int(record.offset_d or 0))
-    chosen = ValueRange(activation.low, activation.high)
     if not record.scale_w or layer.is_pool:
         scale, codes = weight_numbers(model.graph, layer, activation.scale, settings.weights)
-        return CalibratedLayer(layer, activation, codes, scale, range=chosen)
+        return Int8Layer(layer, activation, codes, scale)
     scale = np.array(record.scale_w, np.float32)
     if scale.size == 1 and layer.shape[layer.axis] > 1:
         scale = scale.reshape(())
     codes = weight_codes(layer_weights(model.graph, layer), layer, scale)
-    return CalibratedLayer(layer, activation, codes, scale, range=chosen)
+    return Int8Layer(layer, activation, codes, scale)
 
 
 def _refuse_not_modeled(records: Mapping[str, LayerRecord], path: Path) -> None:

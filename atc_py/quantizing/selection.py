@@ -53,7 +53,7 @@ def _left_by_config(model: FloatModel, settings: CalibrationOptions) -> dict[str
                 place=Place(field="--config"),
                 help=Text("layers with similar names are {near}", near=", ".join(near)),
             )
-    left = [each for each in layers if settings.choice_of(each.name, each.kind) is None]
+    left = [each for each in layers if settings.config.choice_for(each.name, each.kind) is None]
     return {each.name: CONFIGURED for each in left}
 
 

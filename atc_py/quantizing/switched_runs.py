@@ -9,7 +9,7 @@ forms, and keeps the results of nodes whose inputs are the same.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from atc_py.onnx_graph.reading.read import read_model
 from atc_py.pipeline.running.samples import Feeds
 from atc_py.quantizing.executors import Executor, engine_of, start_executor
 from atc_py.quantizing.layers.measured import switch_name
+from atc_py.results.output_error import ErrorSums
 
 Form = tuple[str, bool]
 """One of two forms: the value that a switch chooses, and whether with the switch on."""
@@ -69,10 +70,6 @@ class SwitchedRuns:
             self.close()
             self._parts = _Parts(reference, self._names, self._outputs, self._kept)
 
-    def begin(self) -> None:
-        """Begin with other switches: what they use or add is kept until the next ones."""
-        self._kept.begin()
-
     def run(self, feeds: Feeds, on: Collection[int], sample: int) -> dict[str, NDArray[Any]]:
         """The outputs with the switches `on`; other feeds have another number `sample`."""
         shapes = {name: array.shape for name, array in feeds.items()}
@@ -84,6 +81,18 @@ class SwitchedRuns:
         if self._whole is None:
             self._whole = self._start()
         return self._whole.run(fed)
+
+    def errors(
+        self, samples: Iterable[tuple[Feeds, Feeds]], on: Collection[int]
+    ) -> dict[str, ErrorSums]:
+        """The errors of floats among the outputs, over samples of inputs and wanted outputs."""
+        self._kept.begin()
+        results: dict[str, ErrorSums] = {}
+        for at, (feeds, wanted) in enumerate(samples):
+            for name, array in self.run(feeds, on, at).items():
+                if name in wanted and wanted[name].dtype.kind == "f":
+                    results.setdefault(name, ErrorSums()).add(array, wanted[name])
+        return results
 
     def close(self) -> None:
         self._parts = None

@@ -27,6 +27,10 @@ def stored_sample(feeds: Feeds, wanted: Feeds, start: Path) -> TrialSample:
     return TrialSample(_store(feeds, start, "feed"), _store(kept, start, "output"))
 
 
+def _read(arrays: Mapping[str, StoredArray]) -> Feeds:
+    return {name: array.read() for name, array in arrays.items()}
+
+
 def _store(arrays: Feeds, start: Path, kind: str) -> dict[str, StoredArray]:
     return {
         name: stored_array(array, start.with_name(f"{start.name}-{kind}{at}.bin"))
@@ -75,24 +79,20 @@ class RunningModel:
 
     def outputs(self, feeds: Feeds, on: Collection[str], sample: int) -> dict[str, NDArray[Any]]:
         """The outputs of a sample, which has that number, with the layers `on` on int8."""
-        places = [at for at, name in enumerate(self._layers) if name in on]
         with limited_threads(1):
-            return self._runs.run(feeds, places, sample)
+            return self._runs.run(feeds, self._places(on), sample)
 
     def errors(self, on: Collection[str], samples: Iterable[TrialSample]) -> dict[str, ErrorSums]:
         """The errors of the outputs of floats on some samples, with the layers `on` on int8."""
-        results: dict[str, ErrorSums] = {}
-        self._runs.begin()
-        for at, sample in enumerate(samples):
-            feeds = {name: feed.read() for name, feed in sample.feeds.items()}
-            for name, array in self.outputs(feeds, on, at).items():
-                wanted = sample.wanted.get(name)
-                if wanted is not None and wanted.dtype.kind == "f":
-                    results.setdefault(name, ErrorSums()).add(array, wanted.read())
-        return results
+        read = ((_read(sample.feeds), _read(sample.wanted)) for sample in samples)
+        with limited_threads(1):
+            return self._runs.errors(read, self._places(on))
 
     def close(self) -> None:
         self._runs.close()
+
+    def _places(self, on: Collection[str]) -> list[int]:
+        return [at for at, name in enumerate(self._layers) if name in on]
 
 
 _RUNNING: dict[SwitchedModel, RunningModel] = {}

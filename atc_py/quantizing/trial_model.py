@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.pipeline.running.samples import Feeds
 from atc_py.quantizing.executors import start_executor
-from atc_py.quantizing.layers.measured import write_measured
+from atc_py.quantizing.layers.measured import SwitchedForm, write_measured, write_switched
 from atc_py.quantizing.switched_trials import (
     RunningModel,
     SwitchedModel,
@@ -44,8 +44,9 @@ class TrialModel:
         model = found.qdq_model
         folder = Path(mkdtemp(dir=found.folder))
         path = found.folder / f"{folder.name}.onnx"
-        forms = {name: (form,) for name, form in found.forms().items()}
-        write_measured(model, path, forms, switched=True)
+        forms = found.forms()
+        switched = [SwitchedForm(at, off=None, on=form) for at, form in enumerate(forms.values())]
+        write_switched(model, path, switched, len(forms))
         self.layers, self._nodes = tuple(forms), len(model.file.nodes)
         inputs = tuple(port.name for port in model.file.inputs)
         outputs = tuple(name for name in model.graph.outputs if name not in inputs)

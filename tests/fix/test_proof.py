@@ -458,7 +458,7 @@ def test_results_that_are_floats_are_defined_everywhere(op: str) -> None:
 @pytest.mark.parametrize(("op", "bounds"), [("Mish", None), ("Gather", (-4, 3))])
 def test_indices_alone_have_bounds(op: str, bounds: tuple[int, int] | None) -> None:
     step: Any = SimpleNamespace(
-        origin=SimpleNamespace(op_type=op, input_names=("x", "i"), integer=lambda _name: 0),
+        node=SimpleNamespace(op_type=op, input_names=("x", "i"), integer=lambda _name: 0),
         consts={},
         types={"x": SimpleNamespace(shape=(4, 2))},
     )

@@ -13,7 +13,7 @@ from atc_py.quantizing.balancing import (
     ChannelStatistics,
     _check_factors,
     _weight_noise,
-    balance_of_strength,
+    balances,
     smoothing_factors,
 )
 from atc_py.quantizing.calibrate.value_range import EPSILON
@@ -98,8 +98,7 @@ def test_factors_are_at_most_two_to_the_power_of_ten_either_way() -> None:
     constants: Any = SimpleNamespace(read=lambda *_: np.ones((4, 2), np.float32))
     statistics: Any = SimpleNamespace(low=-peaks, high=peaks, mean_squares=peaks**2)
     site: Any = SimpleNamespace(readers=[layer])
-    made = balance_of_strength(constants, site, statistics, 1.0)
-    assert made is not None
+    (made,) = balances(constants, site, statistics, [1.0])
     assert (made.factors.min(), made.factors.max()) == (2.0**-10, 2.0**10)
 
 

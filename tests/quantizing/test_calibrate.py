@@ -6,6 +6,7 @@ import onnx
 import pytest
 
 from atc_py.pipeline.running.samples import ArraySamples
+from atc_py.quantizing.calibrate.value_range import ValueRange, activation_scale
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.options import CalibrationOptions
 from tests.quantizing.float_networks import (
@@ -23,7 +24,7 @@ def test_network_runs_on_int8_in_both_forms(tmp_path: Path, opset: int, executor
     model = conv_network(tmp_path / "float.onnx", opset=opset)
     samples = samples_of(4, 1, 3, 16, 16)
     with calibrate(model, ArraySamples(samples), CalibrationOptions(executor=executor)) as found:
-        assert [layer.kind for layer in found.layers] == ["Conv", "Conv", "Conv", "Gemm"]
+        assert [layer.layer.kind for layer in found.layers] == ["Conv", "Conv", "Conv", "Gemm"]
         qdq, ascend = tmp_path / "qdq.onnx", tmp_path / "ascend.onnx"
         found.written(qdq, form="qdq")
         found.written(ascend)
@@ -47,5 +48,6 @@ def test_ranges_are_those_of_all_samples(tmp_path: Path) -> None:
     samples = samples_of(3, 2, 3, 16, 16)
     with calibrate(model, ArraySamples(samples), CalibrationOptions(calibrator="min-max")) as found:
         first = found.layers[0]
-    assert first.range.low == min(float(each["x"].min()) for each in samples)
-    assert first.range.high == max(float(each["x"].max()) for each in samples)
+    low = min(float(each["x"].min()) for each in samples)
+    high = max(float(each["x"].max()) for each in samples)
+    assert first.data == activation_scale(ValueRange(low, high))

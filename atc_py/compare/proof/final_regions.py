@@ -1,6 +1,7 @@
 """What was finally written for each node: the part of the fixed model between what the node reads and makes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -73,62 +74,55 @@ _OPEN = 64
 Feeds = dict[str, "NDArray[Any]"]
 
 
-class FinalRegion:
-    """One rewrite in the fixed model.
+@dataclass(slots=True, kw_only=True)
+class FinalRegion(RegionTest):
+    """One rewrite in the fixed model."""
 
-    Attributes:
-        reads: values of the original that the new form reads.
-        writes: results of the node that the original shows.
-    """
+    group: tuple[Applied, ...]
+    twins: TwinValues
+    waits: bool  # whether engines stay for the next run of the original
+    _types: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = field(default_factory=dict)
 
-    def __init__(
-        self,
-        test: RegionTest,
-        group: tuple[Applied, ...],
-        twins: TwinValues,
-        *,
-        waits: bool,
-    ) -> None:
-        """Take both sides; the engines of one that `waits` stay for the next run."""
-        self.reads = tuple(dict.fromkeys((*test.after.reads, *test.before.reads)))
-        self.writes = test.after.writes
-        self._test = test
-        self._group = group
-        self._twins = twins
-        self._waits = waits
-        self._types: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {}
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The values of the original that the new form reads."""
+        return tuple(dict.fromkeys((*self.after.reads, *self.before.reads)))
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The results of the node that the original shows."""
+        return self.after.writes
 
     @property
     def looked_at(self) -> Iterator[str]:
         """The values of the original that are looked at, once for each look."""
-        return (self._twins.source(name) for name in (*self.reads, *self.writes))
+        return (self.twins.source(name) for name in (*self.reads, *self.writes))
 
     def prove_shown(self, run: ReferenceRun, made_by: Sequence[str]) -> None:
         """Run the new form on the values of a run of the original, and compare with that run."""
-        test = self._test
-        reads = {name: self._twins.value(name, run) for name in self.reads}
-        wanted = {name: self._twins.value(name, run) for name in self.writes}
+        reads = {name: self.twins.value(name, run) for name in self.reads}
+        wanted = {name: self.twins.value(name, run) for name in self.writes}
         feeds = {name: value for name, value in reads.items() if value is not None}
         results = {name: value for name, value in wanted.items() if value is not None}
         # An engine computes 16-bit floats in wider ones: what overflows is not what the node read.
-        if results and feeds.keys() >= {*test.after.reads} and not _overflowed(feeds.values()):
+        if results and feeds.keys() >= {*self.after.reads} and not _overflowed(feeds.values()):
             types = {name: (array.dtype, array.shape) for name, array in feeds.items()}
             if types != self._types:
-                test.close()  # An engine takes the dims that it was started with.
+                self.close()  # An engine takes the dims that it was started with.
                 self._types = types
-            test.run_after(DataSet(OWN_RUN, feeds), results, made_by)
+            self.run_after(DataSet(OWN_RUN, feeds), results, made_by)
         for name in self.looked_at:
             run.release(name)
-        if not self._waits:
-            test.close()
+        if not self.waits:
+            self.close()
 
     def prove_drawn(self, seeds: Sequence[int], visible: Feeds) -> None:
         """Run the node and its new form on drawn data, where the new form reads no other values."""
-        test, step = self._test, self._group[0].step
-        test.close()
-        if set(step.reads).issuperset(test.after.reads) and test.before.writes:
-            run_drawn(test, step, seeds, visible)
-        test.close()
+        step = self.group[0]
+        self.close()
+        if set(step.reads).issuperset(self.after.reads) and self.before.writes:
+            run_drawn(self, step, seeds, visible)
+        self.close()
 
 
 def _overflowed(arrays: Iterable[NDArray[Any]]) -> bool:
@@ -154,10 +148,10 @@ class FinalRegions:
         self._original = original
         self._fixed = fixed
         self._order = {node: at for at, node in enumerate(fixed.graph.nodes)}
-        kept = {name for group in groups for name in group[0].step.writes}
+        kept = {name for group in groups for name in group[0].writes}
         self._rules: dict[str, dict[str, float]] = {}
         for applied in (applied for group in groups for applied in group):
-            for name in (name for node in applied.step.written for name in node.writes):
+            for name in (name for node in applied.written for name in node.writes):
                 self._rules.setdefault(name, {})[applied.rule.name] = applied.rule.limit
         self._new = self._rules.keys() - kept
         self._twins = TwinValues(original, twins)
@@ -180,7 +174,7 @@ class FinalRegions:
     def _region(
         self, group: tuple[Applied, ...], proof: RegionProof, *, waits: bool
     ) -> FinalRegion | None:
-        step = group[0].step
+        step = group[0]
         shown = [name for name in step.writes if self._fixed.graph.producer(name)]
         # Values of the fixed model stand for results that it does not show.
         gone = {*step.writes}.difference(shown)
@@ -197,8 +191,11 @@ class FinalRegions:
         for name in (name for node in nodes for name in node.writes):
             # What the node reads may have gone, so that rewrites before it belong to its region.
             limits.update(self._rules.get(name, {}))
-        test = RegionTest(tuple(limits), sum(limits.values()), before, after, proof)
-        return FinalRegion(test, group, self._twins, waits=waits)
+        total = sum(limits.values())
+        return FinalRegion(
+            tuple(limits), total, before, after, proof,
+            group=group, twins=self._twins, waits=waits,
+        )  # fmt: skip
 
     def _nodes_between(self, reads: set[str], writes: Sequence[str]) -> list[OnnxNode]:
         """The nodes that make `writes` of what the original shows, producers first."""

@@ -42,13 +42,13 @@ def rewrite_groups(applied: Iterable[Applied]) -> list[tuple[Applied, ...]]:
     by_value: dict[str, list[Applied]] = {}
     for application in applied:
         several = next(
-            (by_value[name] for name in application.step.origin.writes if name in by_value), None
+            (by_value[name] for name in application.node.writes if name in by_value), None
         )
         if several is None:
             several = []
             groups.append(several)
         several.append(application)
-        for node in application.step.written:
+        for node in application.written:
             by_value.update(dict.fromkeys(node.writes, several))
     return [tuple(group) for group in sorted(groups, key=lambda group: group[0].node.index)]
 

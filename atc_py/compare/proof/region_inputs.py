@@ -7,7 +7,7 @@ what they index, shapes are not drawn at all.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from atc_py.fix.fixed import RuleApplication
+from atc_py.fix.fixed import Applied
 from atc_py.fix.range_rules import Range
 from atc_py.onnx_graph.graph import ValueType
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
@@ -75,14 +75,14 @@ class DrawnInput:
     zero: bool = True  # whether integers may be 0
 
 
-def inputs_of(step: RuleApplication, name: str) -> DrawnInput | None:
+def inputs_of(step: Applied, name: str) -> DrawnInput | None:
     """The input `name` of the node of `step`, to be drawn; None if its type is open."""
     known = step.types.get(name)
     dtype = None if known is None else dtype_of_element(known.element)
     shape = None if known is None else known.shape
     if dtype is None or shape is None:
         return None
-    node = step.origin
+    node = step.node
     at = node.input_names.index(name) if name in node.input_names else -1
     if at in _SHAPES.get(node.op_type, ()) or _STEPS.get(node.op_type) == at:
         return DrawnInput(name, dtype, shape, drawn=False)
@@ -93,8 +93,8 @@ def inputs_of(step: RuleApplication, name: str) -> DrawnInput | None:
     return _integers(step, name, dtype, shape, at)
 
 
-def _integers(step: RuleApplication, name: str, dtype: DType, shape: Shape, at: int) -> DrawnInput:
-    node = step.origin
+def _integers(step: Applied, name: str, dtype: DType, shape: Shape, at: int) -> DrawnInput:
+    node = step.node
     bounds = step.ranges.get(name)
     indexed = _indexed(step, at)
     if indexed is not None:
@@ -105,17 +105,17 @@ def _integers(step: RuleApplication, name: str, dtype: DType, shape: Shape, at: 
     return DrawnInput(name, dtype, shape, bounds, zero=zero)
 
 
-def _indexed(step: RuleApplication, at: int) -> Range | None:
+def _indexed(step: Applied, at: int) -> Range | None:
     """Bounds of the indices or lengths at position `at`; None for other inputs."""
-    op, shape = step.origin.op_type, _shape(step, 0)
+    op, shape = step.node.op_type, _shape(step, 0)
     if op in _INDEXING_SEVERAL_AXES and at == 1:
         return Range(0, min(shape) - 1) if shape else None
     if _LENGTHS.get(op) == at:
-        axis = step.origin.integer("time_axis")
+        axis = step.node.integer("time_axis")
         return Range(1, max(shape[axis], 1)) if shape and axis < len(shape) else None
     if op not in _INDEXING or at != 1:
         return None
-    axis = 1 if op in _OF_CLASSES else step.origin.integer("axis")
+    axis = 1 if op in _OF_CLASSES else step.node.integer("axis")
     if not shape or not -len(shape) <= axis < len(shape):
         return None
     most = shape[axis] - 1
@@ -123,9 +123,9 @@ def _indexed(step: RuleApplication, at: int) -> Range | None:
     return Range(lowest, max(most, 0))
 
 
-def _is_data(step: RuleApplication, at: int) -> bool:
+def _is_data(step: Applied, at: int) -> bool:
     """True if the integers at position `at` are data: of the type of the first result."""
-    schema = step.origin.schema
+    schema = step.node.schema
     if schema is None or not schema.outputs or not schema.inputs:
         return False
     inputs = schema.inputs
@@ -133,8 +133,8 @@ def _is_data(step: RuleApplication, at: int) -> bool:
     return kind in {schema.outputs[0].type_str, inputs[0].type_str} or len(inputs) == 1
 
 
-def _shape(step: RuleApplication, at: int) -> Shape | None:
-    inputs = step.origin.input_names
+def _shape(step: Applied, at: int) -> Shape | None:
+    inputs = step.node.input_names
     name = inputs[at] if at < len(inputs) else ""
     const = step.consts.get(name)
     known: ValueType | None = step.types.get(name)

@@ -31,7 +31,7 @@ from atc_py.compare.proof.region_data import (
 )
 from atc_py.compare.proof.region_inputs import inputs_of
 from atc_py.compare.proof.result_gap import defined_elements, largest_gap, magnitude
-from atc_py.fix.fixed import Applied, RuleApplication
+from atc_py.fix.fixed import Applied
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.running.float64 import run_in_float64
 from atc_py.onnx_graph.running.piece import ENGINES, FED_BYTES, NotRunError, Piece, PieceSettings
@@ -288,26 +288,23 @@ class RegionTest:
 
 
 def prove_step(
-    applied: Applied, tensors: TensorReader, seeds: Sequence[int], visible: Feeds
+    step: Applied, tensors: TensorReader, seeds: Sequence[int], visible: Feeds
 ) -> RegionProof:
     """Run one step on drawn data, boundary values among them.
 
     `visible` are values of the model's own run, for inputs that cannot be drawn.
     """
-    step, rule = applied.step, applied.rule
     made = {name for node in step.written for name in node.writes}
     writes = tuple(name for name in step.writes if name in made)
     settings = PieceSettings(step.opsets, tensors)
     before = Piece(step.nodes, step.consts, writes, settings)
     after = Piece(step.written, step.consts, writes, settings)
-    test = RegionTest((rule.name,), rule.limit, before, after, RegionProof())
+    test = RegionTest((step.rule.name,), step.rule.limit, before, after, RegionProof())
     run_drawn(test, step, seeds, visible)
     return test.proof
 
 
-def run_drawn(
-    test: RegionTest, step: RuleApplication, seeds: Sequence[int], visible: Feeds
-) -> None:
+def run_drawn(test: RegionTest, step: Applied, seeds: Sequence[int], visible: Feeds) -> None:
     """Run both sides on drawn data, or where data cannot be drawn on `visible` values of the model."""
     proof = test.proof
     drawn, held = [], {}

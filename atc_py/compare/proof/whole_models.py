@@ -9,7 +9,7 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 from math import isfinite
 from typing import Any
 
@@ -25,7 +25,7 @@ from atc_py.compare.proof.region_proof import RegionProof, prove_step
 from atc_py.compare.proof.result_gap import ResultGap, largest_gap
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.compare.row_order import RowOrder
-from atc_py.fix.fixed import Applied, RuleApplication
+from atc_py.fix.fixed import Applied
 from atc_py.fix.rule import Exactness
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import ConstData
@@ -52,12 +52,12 @@ class SharedSteps:
         self._proofs: dict[Hashable, RegionProof] = {}
 
     def proof_of(self, applied: Applied) -> RegionProof:
-        key = (applied.rule.name, self._likeness(applied.step))
+        key = (applied.rule.name, self._likeness(applied))
         if key not in self._proofs:
             self._proofs[key] = prove_step(applied, self._tensors, self._seeds, self._visible)
         return self._proofs[key]
 
-    def _likeness(self, step: RuleApplication) -> Hashable:
+    def _likeness(self, step: Applied) -> Hashable:
         """A key that steps share which compute the same thing on the same data."""
         # Numbers in place of names, in the order in which they are first met.
         numbers: defaultdict[str, int] = defaultdict(count(1).__next__, {"": 0})
@@ -218,7 +218,7 @@ def _run_both(
 
 def _not_drawn(original: ReferenceModel, groups: Sequence[tuple[Applied, ...]]) -> Iterator[str]:
     """Yield values of the original's own run that steps read and that cannot be drawn."""
-    for step in (applied.step for group in groups for applied in group):
+    for step in chain.from_iterable(groups):
         for name in step.reads:
             if name in step.consts or not original.is_there(name):
                 continue

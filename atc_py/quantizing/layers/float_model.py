@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias
 
 import onnx
 
@@ -72,9 +71,6 @@ def _quantized_nodes(file: OnnxFile) -> Iterator[OnnxNode]:
             yield node
 
 
-Numbers: TypeAlias = Callable[[FoundLayers], Sequence[Int8Layer]]
-
-
 _PER_CHANNEL = 13
 """The opset since which DequantizeLinear takes a scale for each channel."""
 
@@ -117,18 +113,17 @@ class FloatModel:
     def write_ascend(
         self,
         output: Path,
-        numbers: Numbers,
+        layers: Collection[Int8Layer],
         *,
         external: bool = False,
         final: Path | None = None,
     ) -> Rewritten:
-        """Write the model with layers on int8, in the form that Ascend's toolkit takes.
+        """Write the model with `layers` of it on int8, in the form that Ascend's toolkit takes.
 
-        `numbers` gives the numbers of each layer that is to be on int8, of those found; with
-        `external` weights go into a file beside the model; `final` is the path, of the same name,
-        that the file is moved to afterwards.
+        With `external` weights go into a file beside the model; `final` is the path, of the same
+        name, that the file is moved to afterwards.
         """
-        graph, nodes = self._deploy_form(numbers)
+        graph, nodes = self._deploy_form(layers)
         bias = QuantBias.UNFOLDED
         marks = {MARK: bias.value}
         written = write_onnx(
@@ -140,14 +135,14 @@ class FloatModel:
     def write_qdq(
         self,
         output: Path,
-        numbers: Numbers,
+        layers: Collection[Int8Layer],
         *,
         external: bool = False,
         final: Path | None = None,
     ) -> Rewritten:
         """Write the model, of opset 13 or later, in QDQ; see `write_ascend`."""
         graph = self.graph.copied()
-        put_qdq(graph, numbers(find_layers(graph)), pools=True)
+        put_qdq(graph, layers, pools=True)
         written = write_onnx(self.file, graph, output, external=external, final=final)
         opset, before = graph.opsets.get("", 0), bytes_read(self.file)
         return Rewritten((), written.data, opset, before, written.bytes)
@@ -186,7 +181,9 @@ class FloatModel:
             file.write(proto.SerializeToString())
         return FloatModel(path, self)
 
-    def _deploy_form(self, numbers: Numbers) -> tuple[OnnxGraph, tuple[QuantizedNode, ...]]:
+    def _deploy_form(
+        self, layers: Collection[Int8Layer]
+    ) -> tuple[OnnxGraph, tuple[QuantizedNode, ...]]:
         """The graph in the deploy form, and what became of its layers.
 
         A layer that has no such form stays as it was: its data and weights are not rounded in vain.
@@ -196,8 +193,7 @@ class FloatModel:
         refused: dict[int, QuantizedNode] = {}
         while True:
             graph = self.graph.copied()
-            chosen = numbers(find_layers(graph))
-            left = [layer for layer in chosen if layer.layer.node.index not in refused]
+            left = [layer for layer in layers if layer.layer.node.index not in refused]
             put_qdq(graph, left)
             indices = {layer.layer.node.index for layer in left}
             nodes = import_quantized(graph, self.file.tensors, FOLD_LIMIT, indices)

@@ -3,7 +3,7 @@
 w' = w * g,    b' = (b - mean) * g + beta,    g = gamma / sqrt(variance + epsilon)
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.quantizing.layers.layers import FloatLayer, find_layers
+from atc_py.quantizing.layers.layers import FloatLayer
 from atc_py.system.structs import replace
 
 
@@ -71,12 +71,14 @@ _WEIGHTS, _BIAS = 1, 2
 _EPSILON = 1e-5
 
 
-def fold_norms(graph: OnnxGraph, skipped: Collection[str] = ()) -> int:
+def fold_norms(
+    graph: OnnxGraph, layers: Iterable[FloatLayer], skipped: Collection[str] = ()
+) -> int:
     """Fold BatchNormalization into the convolutions before it; return how many were folded.
 
-    None is folded into the convolutions named in `skipped`.
+    `layers` are those of `graph`; none is folded into the convolutions named in `skipped`.
     """
-    makers = {layer.node.output_names[0]: layer for layer in find_layers(graph).layers}
+    makers = {layer.node.output_names[0]: layer for layer in layers}
     constants, gone = LayerConstants(graph), set()
     for node in graph.nodes:
         if node.domain or node.op_type != "BatchNormalization" or len(node.writes) != 1:

@@ -12,6 +12,7 @@ Each layer is computed in floats and in one or more int8 forms from the same dat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -57,116 +58,94 @@ class ErrorNames(NamedTuple):
     size: str  # number of elements of the result
 
 
-class FormBeside(msgspec.Struct, frozen=True, eq=False):
-    """An int8 form of a layer beside the layer in floats."""
-
-    key: str  # its name; no other form has it
-    form: Int8Layer  # its numbers
-    # what its data are divided by before, in a shape that broadcasts; None for nothing
-    factors: NDArray[Any] | None = None
-
-
 class SwitchedForm(msgspec.Struct, frozen=True, eq=False):
-    """A layer on int8, and what a switch changes about it."""
+    """A layer whose form a switch chooses; with one form, it has an addend with the switch on."""
 
     switch: int
-    off: Int8Layer  # its form with the switch off
-    # its form with the switch on; None where that is `off` with `addend`
-    on: Int8Layer | None = None
-    # what the data of `on` are divided by, in a shape that broadcasts; None for nothing
-    factors: NDArray[Any] | None = None
+    off: Int8Layer | None  # its form with the switch off; None for the one in floats
+    on: Int8Layer | None = None  # its form with the switch on; None where that is `off`
     # what is added to the result with the switch on, in a shape that broadcasts; None for nothing
     addend: NDArray[Any] | None = None
 
+    @property
+    def result(self) -> str:
+        """The value that the layer makes."""
+        return next(form for form in (self.off, self.on) if form).result
+
 
 def write_measured(
-    model: FloatModel,
-    output: Path,
-    forms: Mapping[str, Sequence[Int8Layer]],
-    *,
-    switched: bool = False,
+    model: FloatModel, output: Path, forms: Mapping[str, Sequence[Int8Layer]]
 ) -> dict[str, LayerSums]:
     """Write the model with int8 forms beside its layers; return the sums by the layer's name.
-
-    With `switched` there are no sums: the model takes a switch for each of `forms` in their order,
-    which is on where later layers read the first int8 form.
 
     The model is of an opset with scales for each channel, `output` in its folder, so that weights
     beside it are found.
     """
-    names = {own[0].layer.node.output_names[0]: name for name, own in forms.items()}
-    order = {name: at for at, name in enumerate(forms)}
     sums: dict[str, LayerSums] = {}
 
-    def write(writer: FormWriter, node: onnx.NodeProto) -> None:
-        name = names.get(node.output[0]) if node.output else None
-        if name is None:
-            writer.keep(node)
-        elif switched:
-            writer.switched(node, order[name], forms[name][0])
-        else:
-            sums[name] = writer.measured(node, order[name], forms[name])
+    def measure(at: int, name: str, writer: FormWriter, node: onnx.NodeProto) -> None:
+        sums[name] = writer.measured(node, at, forms[name])
 
-    _rewrite(model, output, write, len(forms) if switched else 0)
+    places = {
+        own[0].result: partial(measure, at, name) for at, (name, own) in enumerate(forms.items())
+    }
+    _rewrite(model, output, places)
     return {name: sums[name] for name in forms if name in sums}
 
 
 def write_mean_errors(
-    model: FloatModel, output: Path, forms: Sequence[FormBeside]
+    model: FloatModel, output: Path, forms: Mapping[str, Int8Layer]
 ) -> dict[str, ErrorNames]:
-    """Write the model with int8 forms of layers, and return the names of their errors by key.
+    """Write the model with int8 forms of layers by key; return the names of their errors by key.
 
     Each form reads what the layer in floats reads, so that its error is its own. The model is of an
     opset with QuantizeLinear, `output` in its folder.
     """
     opset = model.graph.opsets.get("", 0)
-    by_result: dict[str, list[FormBeside]] = {}
-    for beside in forms:
-        by_result.setdefault(beside.form.layer.node.output_names[0], []).append(beside)
+    by_result: dict[str, list[str]] = {}
+    for key, form in forms.items():
+        by_result.setdefault(form.result, []).append(key)
     errors: dict[str, ErrorNames] = {}
 
-    def write(writer: FormWriter, node: onnx.NodeProto) -> None:
+    def compare(keys: Sequence[str], writer: FormWriter, node: onnx.NodeProto) -> None:
         writer.keep(node)
-        for beside in by_result.get(node.output[0], ()) if node.output else ():
+        for key in keys:
             base = f"{OWN}/mean_errors/{len(errors)}"
-            errors[beside.key] = writer.mean_errors(node, base, beside, opset)
+            errors[key] = writer.mean_errors(node, base, forms[key], opset)
 
-    _rewrite(model, output, write)
+    _rewrite(model, output, {name: partial(compare, keys) for name, keys in by_result.items()})
     return errors
 
 
 def write_switched(
     model: FloatModel, output: Path, forms: Sequence[SwitchedForm], count: int
 ) -> None:
-    """Write the model with layers on int8, and a switch for each of `count` parts.
+    """Write the model with forms of layers, and a switch for each of `count` parts.
 
     So one model tells whether a step of quantization, and which of its parts, serves the outputs.
     It is of an opset with QuantizeLinear, `output` in its folder.
     """
-    by_result = {form.off.layer.node.output_names[0]: (at, form) for at, form in enumerate(forms)}
 
-    def write(writer: FormWriter, node: onnx.NodeProto) -> None:
-        own = by_result.get(node.output[0]) if node.output else None
-        if own is None:
-            writer.keep(node)
-        else:
-            writer.chosen_form(node, f"{OWN}/{own[0]}", own[1])
+    def choose(at: int, form: SwitchedForm, writer: FormWriter, node: onnx.NodeProto) -> None:
+        writer.chosen_form(node, f"{OWN}/{at}", form)
 
-    _rewrite(model, output, write, count)
+    places = {form.result: partial(choose, at, form) for at, form in enumerate(forms)}
+    _rewrite(model, output, places, count)
 
 
 def _rewrite(
     model: FloatModel,
     output: Path,
-    write: Callable[[FormWriter, onnx.NodeProto], None],
+    places: Mapping[str, Callable[[FormWriter, onnx.NodeProto], None]],
     switches: int = 0,
 ) -> None:
+    """Write the model, with `places` in place of the nodes that make these values."""
     proto = onnx.load(model.file.path, load_external_data=False)
     writer = FormWriter(proto.graph)
     nodes = [*proto.graph.node]
     del proto.graph.node[:]
     for node in nodes:
-        write(writer, node)
+        places.get(node.output[0] if node.output else "", FormWriter.keep)(writer, node)
     proto.graph.input.extend(
         helper.make_tensor_value_info(switch_name(at), TensorProto.BOOL, [])
         for at in range(switches)
@@ -204,23 +183,19 @@ class FormWriter:
         signal = self._op("ReduceSumSquare", [plain], f"{OWN}/{at}/signal", keepdims=0)
         return LayerSums(signal, tuple(noise), tuple(power))
 
-    def switched(self, node: onnx.NodeProto, at: int, form: Int8Layer) -> None:
-        """Write a layer in floats and in a form, of which a switch chooses."""
-        base, value = f"{OWN}/{at}", node.output[0]
-        plain = onnx.NodeProto()
-        plain.CopyFrom(node)
-        plain.output[0] = plain.name = f"{base}/float"
-        self.keep(plain)
-        result = self._form(node, base, form)
-        self._append("Where", [switch_name(at), result, plain.output[0]], value, f"{base}/switch")
-
     def chosen_form(self, node: onnx.NodeProto, base: str, form: SwitchedForm) -> None:
         """Write a layer whose form is chosen in each run."""
         value, on = node.output[0], switch_name(form.switch)
-        result = self._form(node, f"{base}/off", form.off, codes=False)
+        if form.off is None:
+            result = f"{base}/float"
+            plain = onnx.NodeProto()
+            plain.CopyFrom(node)
+            plain.output[0] = plain.name = result
+            self.keep(plain)
+        else:
+            result = self._form(node, f"{base}/off", form.off, codes=False)
         if form.on is not None:
-            data = self._divided(node, base, form.factors)
-            other = self._form(node, f"{base}/on", form.on, data=data, codes=False)
+            other = self._form(node, f"{base}/on", form.on, codes=form.off is None)
             self._append("Where", [on, other, result], value, f"{base}/switch")
         elif form.addend is not None:
             none = self._constant(f"{base}/none", np.zeros((), np.float32))
@@ -231,12 +206,11 @@ class FormWriter:
             self._append("Identity", [result], value, f"{base}/result_of_form")
 
     def mean_errors(
-        self, node: onnx.NodeProto, base: str, beside: FormBeside, opset: int
+        self, node: onnx.NodeProto, base: str, form: Int8Layer, opset: int
     ) -> ErrorNames:
         """Write a form of `node` and the means of its error; return their names."""
-        layer = beside.form.layer
-        data = self._divided(node, base, beside.factors)
-        result = self._form(node, base, beside.form, data=data, codes=False)
+        layer = form.layer
+        result = self._form(node, base, form, codes=False)
         error = self._op("Sub", [result, node.output[0]], f"{base}/error")
         size = self._op("Size", [error], f"{base}/size")
         axes = [0, *range(2, len(layer.shape))]
@@ -253,23 +227,15 @@ class FormWriter:
 
         return ErrorNames(mean(error, f"{base}/mean"), mean(squares, f"{base}/power"), size)
 
-    def _form(
-        self,
-        node: onnx.NodeProto,
-        base: str,
-        form: Int8Layer,
-        *,
-        data: str = "",
-        codes: bool = True,
-    ) -> str:
+    def _form(self, node: onnx.NodeProto, base: str, form: Int8Layer, *, codes: bool = True) -> str:
         """Write one int8 form of a layer; return its result.
 
-        `data` is what it reads in place of its own; `codes`: weights are dequantized in the model,
-        which takes less room, else before.
+        `codes`: weights are dequantized in the model, which takes less room, else before.
         """
+        data = self._divided(node, base, form.factors)
         scale = self._constant(f"{base}/scale", np.array(form.data.scale, np.float32))
         zero = self._constant(f"{base}/offset", np.array(form.data.offset, np.int8))
-        steps = self._op("QuantizeLinear", [data or node.input[0], scale, zero], f"{base}/codes")
+        steps = self._op("QuantizeLinear", [data, scale, zero], f"{base}/codes")
         real = self._op("DequantizeLinear", [steps, scale, zero], f"{base}/data")
         inputs, result = [real], f"{base}/result"
         if not form.layer.is_pool:
@@ -299,7 +265,7 @@ class FormWriter:
 
     def _divided(self, node: onnx.NodeProto, base: str, factors: NDArray[Any] | None) -> str:
         if factors is None:
-            return ""
+            return str(node.input[0])
         inverse = (1.0 / factors.astype(np.float64)).astype(np.float32)
         name = self._constant(f"{base}/inverse", inverse)
         return self._op("Mul", [node.input[0], name], f"{base}/divided")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
+from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.value_range import ActivationScale
 from atc_py.quantizing.layers.layers import FloatLayer
 
@@ -137,7 +138,7 @@ def _elements(graph: OnnxGraph, names: Iterable[str]) -> int | None:
 
 
 class Int8Layer(msgspec.Struct, frozen=True, eq=False):
-    """A layer with the numbers of its int8 form."""
+    """A layer with the numbers of its int8 form, and where they come from."""
 
     layer: FloatLayer
     data: ActivationScale  # of the tensor that it reads; layers that read one tensor have the same
@@ -147,6 +148,24 @@ class Int8Layer(msgspec.Struct, frozen=True, eq=False):
     # float32 numbers in place of the layer's bias; of a MatMul, what the constant of the Add after
     # it gets besides; None where that stays
     bias: NDArray[np.float32] | None = None
+    # by how much that bias lowers the squared error of the layer's result, in dB
+    bias_gain: float | None = None
+    # of a form for trials, what its data are divided by before, in a shape that broadcasts
+    factors: NDArray[Any] | None = None
+    # values of its data in all samples; None where the numbers do not come from these
+    histogram: Histogram | None = None
+
+    @property
+    def name(self) -> str:
+        return self.layer.name
+
+    @property
+    def tensor(self) -> str:
+        return self.layer.data
+
+    @property
+    def result(self) -> str:
+        return self.layer.node.output_names[0]
 
 
 def takes_bias(graph: OnnxGraph, layer: FloatLayer) -> bool:
@@ -167,7 +186,7 @@ def takes_bias(graph: OnnxGraph, layer: FloatLayer) -> bool:
     return const.shape in {(), (1,), (1, 1), (layer.channels,), (1, layer.channels)}
 
 
-def put_qdq(graph: OnnxGraph, layers: Sequence[Int8Layer], *, pools: bool = False) -> None:
+def put_qdq(graph: OnnxGraph, layers: Collection[Int8Layer], *, pools: bool = False) -> None:
     """Put QuantizeLinear and DequantizeLinear into `graph`, whose opset has them per channel.
 
     With `pools` MaxPool reads codes like movement does; results are the same.
@@ -176,7 +195,7 @@ def put_qdq(graph: OnnxGraph, layers: Sequence[Int8Layer], *, pools: bool = Fals
 
 
 class _QdqWriter:
-    def __init__(self, graph: OnnxGraph, layers: Sequence[Int8Layer], *, pools: bool) -> None:
+    def __init__(self, graph: OnnxGraph, layers: Collection[Int8Layer], *, pools: bool) -> None:
         self._graph = graph
         self._writer = Writer(graph)
         self._layers = {layer.layer.node: layer for layer in layers}
