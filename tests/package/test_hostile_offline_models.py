@@ -363,3 +363,23 @@ def test_proof_of_wide_nodes_takes_few_steps(many: int, monkeypatch: pytest.Monk
     monkeypatch.setattr(placement_proof._Sweep, "_may_reuse", counted)
     placement_proof.prove(Placement(tensors, nodes, 64, 128 * many, 64 * many))
     assert steps <= 4 * many
+
+
+def test_dtype_that_no_depth_fits_is_refused_before_the_run_knows_it(tmp_path: Path) -> None:
+    inputs = [
+        helper.make_tensor_value_info("i", TensorProto.INT32, [3]),
+        helper.make_tensor_value_info("depth", TensorProto.INT32, [1]),
+        helper.make_tensor_value_info("v", TensorProto.INT32, [2]),
+    ]
+    node = helper.make_node("OneHot", ["i", "depth", "v"], ["y"])
+    y = helper.make_tensor_value_info("y", TensorProto.INT32, [3, None])
+    graph = helper.make_graph([node], "net", inputs, [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=7)
+    onnx.save(model, tmp_path / "m.onnx")
+    convert(tmp_path / "m.onnx", tmp_path / "m.om")
+    sound = (tmp_path / "m.om").read_bytes()
+    (tmp_path / "m.om").write_bytes(described(sound, _set("tensors", 0, "dtype", to="bool")))
+    for device in ("sim", "ort"):
+        (found,) = command("run", str(tmp_path / "m.om"), "--seed", "1", "--device", device)
+        assert found.code.id == "ATC5004"
+        assert found.message == "indices must be integers, found bool 3"

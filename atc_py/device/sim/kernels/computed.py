@@ -74,6 +74,8 @@ def _pad(node: NodeView) -> Mapping[str, AttributeValue]:
 
 def _one_hot(node: NodeView) -> Mapping[str, AttributeValue]:
     axes_of((node.integer("axis"),), node.x.rank + 1)
+    if not node.x.dtype.is_integer:  # before the depth, which the run alone may know
+        raise NodeError(Text("indices must be integers, found {found}", found=node.x))
     depth = _numbers(node, 1)
     if len(depth) != 1:
         raise NodeError(Text("depth must be one number, found {found}", found=list(depth)))
