@@ -60,8 +60,9 @@ compiled for `--soc` and `--precision-mode` and runs on the simulator, unless it
 
 A difference counts against the limit of the class as a part of the largest result; limits are for float32 and grow with the step
 of narrower floats, up to 1 %. Of classes that allow a difference, that which a rounding of the inputs makes of the node itself is
-taken out. Elements for which the node itself has no finite result, and data that it refuses, are outside of its domain. Inputs
-that decide dims, axes or steps of quantization are not drawn but keep the values of the model's own run. The report names each
+taken out. Elements for which the node itself has no finite result, and data that it refuses, are outside of its domain. So are sums
+of float16 and bfloat16 whose terms add up beyond the dtype by magnitude, on data far from 1: a part may overflow where the whole does
+not. Inputs that decide dims, axes or steps of quantization are not drawn but keep the values of the model's own run. The report names each
 rewrite of which neither engine shows anything, and why.
 
 What a rule needs of integers is proved from dims, constants and indices; bounds of the model's inputs are given with
