@@ -336,6 +336,11 @@ class ReferenceRun:
             self._run_next_piece()
         return self._held.get(name)
 
+    def output(self, name: str) -> NDArray[Any] | None:
+        """The value of an output of the model, which may be one of its constants."""
+        const = self._model.graph.consts.get(name)
+        return self.value(name) if const is None else const.numpy()
+
     def release(self, name: str) -> None:
         self._awaited[name] -= 1
         self._drop(name)

@@ -51,6 +51,12 @@ LONG = Fed((1 << 13, 1 << 13), DType.FLOAT64)  # too long for runs that show it 
             f"makes nodes that the list refuses: {LESS}",
         ),
         (
+            case("GlobalLpPool", ConstInput(np.ones((1, 2, 3, 3), np.float16)), p=8, opset=17),
+            "global-lp-pool-as-norm",
+            "X is float32 or computed",
+            "fits where X is float32 or computed",
+        ),
+        (
             case("Shrink", Fed((2, 3), DType.INT32), opset=18),
             "function-body",
             "data of Shrink are floats",

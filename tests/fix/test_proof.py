@@ -31,6 +31,7 @@ from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.running.piece import ENGINES, NotRunError, Piece
 from atc_py.report.fix.words import headline
 from atc_py.tensor.dtypes import DType
+from tests.end_to_end import one_node_model
 from tests.onnx_graph.running.pieces import piece
 
 Apply = Callable[[RuleContext], Sequence[str]]
@@ -534,3 +535,13 @@ def test_sums_of_float16_whose_terms_overflow_are_not_compared(
         test.run(DataSet("values", {"x": x * np.float16(size)}, own_scale=True), {})
     assert (test.proof.wrong is not None) == wrong
     assert test.proof.elements == (1 if wrong else 0)
+
+
+def test_output_that_became_a_constant_is_compared(tmp_path: Path) -> None:
+    x = np.ones((1, 2, 3, 3), np.float32)
+    path, fixed = tmp_path / "m.onnx", tmp_path / "f.onnx"
+    onnx.save(one_node_model("GlobalLpPool", {}, 17, constants={"x": x}, p=3), path)
+    done = atc_py.fix_model(path, fixed, operator_list="base")
+    ((name, gap),) = done.outputs.items()
+    assert [each.name for each in onnx.load(fixed).graph.initializer] == [name]
+    assert gap.elements == len(done.seeds) * 2

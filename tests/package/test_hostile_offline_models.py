@@ -383,3 +383,25 @@ def test_dtype_that_no_depth_fits_is_refused_before_the_run_knows_it(tmp_path: P
         (found,) = command("run", str(tmp_path / "m.om"), "--seed", "1", "--device", device)
         assert found.code.id == "ATC5004"
         assert found.message == "indices must be integers, found bool 3"
+
+
+def test_axis_that_the_rank_lacks_is_refused_although_dims_are_open(tmp_path: Path) -> None:
+    node = helper.make_node("Softmax", ["x"], ["y"], axis=1)
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [3, 4, 5]) for name in "xy")
+    graph = helper.make_graph([node], "net", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
+    onnx.save(model, tmp_path / "m.onnx")
+    convert(tmp_path / "m.onnx", tmp_path / "m.om")
+
+    def change(document: Any) -> None:
+        (softmax,) = (each for each in document["nodes"] if each["op"] == "SoftmaxV2")
+        softmax["attributes"]["axes"] = [3]
+        document["tensors"][softmax["inputs"][0]]["shape"] = [3, None, 5]
+        document["memory"] = None
+
+    (tmp_path / "m.om").write_bytes(described((tmp_path / "m.om").read_bytes(), change))
+    for device in ("sim", "ort"):
+        found = command("run", str(tmp_path / "m.om"), "--seed", "1", "--device", device)
+        assert ("ATC5004", "axis must be in [-3, 2], found 3") in {
+            (each.code.id, str(each.message)) for each in found
+        }

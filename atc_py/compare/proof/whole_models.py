@@ -202,7 +202,7 @@ def _run_both(
     second.expect(dict.fromkeys(proof.outputs, 1))
     for region in regions.in_order():
         region.prove_shown(first, original.engines)
-    sides = [{name: run.value(name) for name in proof.outputs} for run in (first, second)]
+    sides = [{name: run.output(name) for name in proof.outputs} for run in (first, second)]
     known = [{name: each for name, each in side.items() if each is not None} for side in sides]
     results = {name: wanted for name, wanted in known[0].items() if name in known[1]}
     for name, value in {**known[1], **proof.order.moved(known[1], results)}.items():

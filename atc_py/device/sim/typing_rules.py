@@ -80,12 +80,16 @@ def require_shapes(node: NodeView, shapes: Mapping[int, Shape]) -> None:
             raise NodeError(text.with_values(position=position, shape=list(shape), found=facts))
 
 
+class AxesError(NodeError):
+    """Axes that a tensor of this rank does not have, whatever its dims."""
+
+
 def axes_of(axes: Iterable[int], rank: int) -> tuple[int, ...]:
-    """`axes` counted from the front."""
+    """`axes` counted from the front; AxesError where the rank has others or one stands twice."""
     try:
         found = tuple(normalize_axis(axis, rank) for axis in axes)
     except ValueError as error:
-        raise NodeError(error_text(error)) from None
+        raise AxesError(error_text(error)) from None
     if len(set(found)) != len(found):
-        raise NodeError(Text("axes must differ, found {found}", found=list(found)))
+        raise AxesError(Text("axes must differ, found {found}", found=list(found)))
     return found

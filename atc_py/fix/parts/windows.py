@@ -203,6 +203,12 @@ def pool_axes(ctx: RuleContext) -> tuple[PoolAxis, ...]:
     return tuple(results)
 
 
+def require_room(ctx: RuleContext) -> None:
+    """Refuse powers of narrow constants: folding rounds them where onnxruntime computes float32."""
+    x = ctx.input(0)
+    require(x.dtype is DType.FLOAT32 or x.const is None, "X is float32 or computed")
+
+
 def require_known_windows(ctx: RuleContext) -> None:
     """Refuse a pool with a window in the padding alone, whose dims may be open."""
     if not ctx.input(0).is_open:

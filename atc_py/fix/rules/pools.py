@@ -16,6 +16,7 @@ from atc_py.fix.parts.windows import (
     VOLUMES,
     mean_of_windows,
     pool_axes,
+    require_room,
     share_of_counted,
 )
 from atc_py.fix.rule import BOUNDED, REORDERED, rule
@@ -99,11 +100,12 @@ _NORMS = {1: "ReduceL1", 2: "ReduceL2"}
 )
 def global_lp_pool_as_norm(ctx: RuleContext) -> str:
     """GlobalLpPool -> ReduceL1 or ReduceL2 over the pixels; for other p Abs, Pow, ReduceMean, Mul,
-    Pow, if the rank is known; for other p the dims.
+    Pow, if the rank is known; for other p the dims, and X is float32 or computed.
     """
     p, rank = ctx.integer("p", 2), len(ctx.dims(0))
     if p in _NORMS:
         return ctx.reduce(_NORMS[p], ctx.name(0), list(range(2, rank)))
+    require_room(ctx)
     power = ctx.op("Pow", ctx.op("Abs", ctx.name(0)), ctx.scalar(p))
     mean = ctx.reduce("ReduceMean", power, list(range(2, rank)))
     total = ctx.times(mean, prod(ctx.shape(0)[2:]))
@@ -121,12 +123,13 @@ def global_lp_pool_as_norm(ctx: RuleContext) -> str:
 )
 def lp_pool_as_average(ctx: RuleContext) -> str:
     """LpPool -> Abs, Pow, AveragePool that counts pads, or Conv where the window is dilated, Mul,
-    Pow, if X is images of known dims.
+    Pow, if X is images of known dims, float32 or computed.
 
     (mean of |x|^p times the size of the window)^(1/p).
     """
     x, axes = ctx.shape(0), pool_axes(ctx)
     require(len(x) == IMAGES, "X is images")
+    require_room(ctx)
     p, window = ctx.integer("p", 2), [axis.axis.taps for axis in axes]
     power = ctx.op("Pow", ctx.op("Abs", ctx.name(0)), ctx.scalar(p))
     if any(axis.axis.dilation > 1 for axis in axes):
