@@ -79,6 +79,8 @@ def error_text(difference: Difference | None) -> Text:
 
 
 def difference_text(difference: Difference) -> Text:
+    if not difference.elements:  # it is empty, or no tensor
+        return Text("not compared")
     if not difference.differing:
         return Text("equal to the original's")
     text = Text("differs by {error} of its range, in {differing} of {elements} elements")
