@@ -344,6 +344,9 @@ def where_as_gather(ctx: RuleContext) -> str:
     return ctx.op("Gather", row, chosen, axis=0)
 
 
+_ALONG_AXIS = frozenset({"LayerNormalization", "LogSoftmax", "RMSNormalization", "Softmax"})
+
+
 @rule(
     REORDERED,
     case("Mish", [2, 3, 4], opset=18),
@@ -369,4 +372,6 @@ def function_body(ctx: RuleContext) -> Sequence[str]:
     """
     if ctx.node.op_type == "Shrink":
         require(ctx.element.is_float, "data of Shrink are floats")
+    if ctx.node.op_type in _ALONG_AXIS:
+        ctx.axis(-1, len(ctx.dims(0)))
     return ctx.body()
