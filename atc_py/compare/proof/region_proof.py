@@ -197,9 +197,10 @@ class RegionTest:
             kept = defined if kept is None else kept & defined
             if data.label == OWN_RUN and not defined.all():
                 self.proof.undefined = True
-        if data.own_scale and step_of(wanted.dtype) > FLOAT32_STEP:
-            fits = self._fits(name, data.feeds)
-            kept = fits if kept is None or fits is None else kept & fits
+        narrow = data.own_scale and step_of(wanted.dtype) > FLOAT32_STEP
+        fits = self._fits(name, data.feeds) if narrow else None
+        if fits is not None:
+            kept = fits if kept is None else kept & fits
         whole = wanted
         if kept is not None and value.shape == wanted.shape:
             value, wanted = value[kept], wanted[kept]
