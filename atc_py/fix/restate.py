@@ -103,6 +103,9 @@ _Branches: TypeAlias = "Mapping[OnnxNode, tuple[Branch, ...]]"
 PREFERRED = 12
 """Opset at which every operator of the list `base` is listed."""
 
+_APART = 19
+"""Opset from which on onnxruntime runs means with SAME pads of windows apart."""
+
 _AXIS_CHANGED = 13
 # Operators that, before opset 13, work on all axes from `axis` on as one.
 _COERCED = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
@@ -260,7 +263,7 @@ class _Restating:
             raise UnfitError("")
         if before.since_version == after.since_version and not node.holds_graphs:
             writer.keep(node)
-        elif spec is None or _runs_otherwise(node):
+        elif spec is None or (node.opset >= _APART > self._opset and _is_apart(node)):
             raise UnfitError("")
         elif node.holds_graphs:
             writer.keep(self._holder(node, branches, spec))
@@ -312,8 +315,8 @@ class _Restating:
         return with_branches(node, stated)
 
 
-def _runs_otherwise(node: OnnxNode) -> bool:
-    """True for means with SAME pads of windows apart: onnxruntime runs them from opset 19 on alone."""
+def _is_apart(node: OnnxNode) -> bool:
+    """True for means with SAME pads of windows apart."""
     taps, strides = node.integers("kernel_shape"), node.integers("strides")
     apart = any(step > tap for step, tap in zip(strides, taps, strict=False))
     return node.op_type == "AveragePool" and apart and node.text("auto_pad", "") in SAME
