@@ -75,13 +75,13 @@ def _blocks(path: Path, om: Path) -> list[_Times]:
     atc_py.compare_model(path, inputs=feeds)
     for _ in range(BLOCKS):
         run, sim = _seconds(original), _seconds(device)
-        stages: list[float] = []
+        begun: dict[str, float] = {}
 
-        def note(_stage: str, stages: list[float] = stages) -> None:
-            stages.append(time.perf_counter())
+        def note_begin(stage: str, begun: dict[str, float] = begun) -> None:
+            begun.setdefault(stage, time.perf_counter())
 
-        done = atc_py.compare_model(path, inputs=feeds, on_stage=note)
-        compared = time.perf_counter() - stages[-1]
+        done = atc_py.compare_model(path, inputs=feeds, on_stage=note_begin)
+        compared = time.perf_counter() - begun["compare"]
         blocks.append(_Times(run, sim, compared, done.reference_seconds))
     return blocks
 

@@ -75,7 +75,7 @@ def run_in_float64(
 def _evaluate(piece: Piece, value: str, feeds: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
     from onnx.reference import ReferenceEvaluator
 
-    from atc_py.onnx_graph.running.evaluator_operators import GridSample
+    from atc_py.onnx_graph.running.evaluator_operators import Conv, GridSample
 
     model = onnx.ModelProto(ir_version=onnx.IR_VERSION)
     for domain, version in piece.settings.opsets.items():
@@ -90,7 +90,7 @@ def _evaluate(piece: Piece, value: str, feeds: Mapping[str, NDArray[Any]]) -> ND
         array = _as_float64(np.asarray(const.numpy()))
         graph.initializer.append(onnx.numpy_helper.from_array(array, name))
     graph.output.append(onnx.ValueInfoProto(name=value))
-    evaluator = ReferenceEvaluator(model, new_ops=[GridSample])
+    evaluator = ReferenceEvaluator(model, new_ops=[Conv, GridSample])
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         return np.asarray(next(iter(evaluator.run([value], dict(feeds)))))

@@ -8,8 +8,11 @@ import numpy.typing as npt
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
 
 from atc_py.onnx_graph.running.engines import start_onnx_reference, start_onnxruntime
+from atc_py.onnx_graph.running.evaluator_operators import Conv
 from tests.end_to_end import one_node_model
 from tests.sampling import rounds
 
@@ -209,3 +212,29 @@ def test_random_numbers_that_end_onnxruntime_are_refused(
     model = one_node_model(op_type, {"x": X} if like else {}, 13, **shape, **attributes)
     with pytest.raises(ValueError, match=op_type):
         start_onnxruntime(model, ("y0",))
+
+
+@pytest.mark.parametrize("dims", [(9,), (7, 8), (5, 6, 7)])
+@pytest.mark.parametrize(("group", "filters"), [(1, 3), (2, 4), (4, 4), (4, 8)])
+@pytest.mark.parametrize("window", ["plain", "strided", "dilated", "padded"])
+def test_convolution_in_float64_is_the_evaluators(
+    dims: tuple[int, ...], group: int, filters: int, window: str
+) -> None:
+    axes = len(dims)
+    stated: dict[str, dict[str, Any]] = {
+        "plain": {},
+        "strided": {"strides": [2] * axes},
+        "dilated": {"dilations": [2] * axes, "kernel_shape": [2] * axes},
+        "padded": {"pads": [*range(axes), *[1] * axes], "strides": [2, *[1] * (axes - 1)]},
+    }
+    draw = np.random.default_rng(3)
+    x = draw.standard_normal((2, 4, *dims))
+    w, b = draw.standard_normal((filters, 4 // group, *[2] * axes)), draw.standard_normal(filters)
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["y"], group=group, **stated[window])]
+    ports = [helper.make_tensor_value_info(name, 11, None) for name in ("x", "w", "b")]
+    graph = helper.make_graph(nodes, "g", ports, [helper.make_tensor_value_info("y", 11, None)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)])
+    feeds = {"x": x, "w": w, "b": b}
+    sides: tuple[list[type[OpRun]], ...] = [Conv], []
+    own, plain = (list(ReferenceEvaluator(model, new_ops=ops).run(None, feeds)) for ops in sides)
+    np.testing.assert_allclose(own[0], plain[0], rtol=1e-12, atol=1e-12)
