@@ -1,15 +1,12 @@
 """Memory and time of a comparison over many samples of an OCR line reader."""
 
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 
-from tests.bench.measuring import say
+from tests.bench.measuring import measure, say
 from tests.quantizing.text_lines import READER, text_lines
 from tests.trained.wheels import extract, is_cached
 
@@ -32,10 +29,8 @@ def measured(count: int, folder: Path) -> tuple[float, int]:
     del lines
     command = [sys.executable, "-m", "atc_py", "compare", str(reader), "--input-shape"]
     command += ["x:1,3,48,320", "--samples", str(samples), "--soc", "Ascend310P3"]
-    started = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    seconds = time.perf_counter() - started
-    return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    cost = measure(command)
+    return cost.seconds, cost.peak
 
 
 def many_samples(count: int = SAMPLES) -> None:
