@@ -26,6 +26,10 @@ class UnknownNumbersError(NodeError):
     """Types follow from numbers that only the run knows."""
 
 
+class LastingError(NodeError):
+    """A fault whatever dims and numbers a run has."""
+
+
 class TensorFacts(msgspec.Struct, frozen=True):
     """Dtype and dims of a tensor; None for a dim that only the run knows."""
 
@@ -129,13 +133,13 @@ class NodeView(msgspec.Struct, frozen=True):
         """The same of integers, row by row.
 
         Raises:
-            NodeError: others are there, too, which no dim, length or place can be.
+            LastingError: it has another dtype, which no dim, length or place can be.
         """
-        numbers = self.numbers_of(position, name)
-        if numbers.dtype.kind not in "iu":
+        facts = self.required(position)
+        if not facts.dtype.is_integer:  # before the numbers, which the run alone may know
             text = Text("input {position} must hold integers, found {found}")
-            raise self.fault(text.with_values(position=position, found=self.input(position)))
-        return tuple(int(number) for number in numbers.reshape(-1))
+            raise LastingError(text.with_values(position=position, found=facts))
+        return tuple(int(number) for number in self.numbers_of(position, name).reshape(-1))
 
     @property
     def present(self) -> tuple[TensorFacts, ...]:

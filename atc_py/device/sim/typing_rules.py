@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from atc_py.package.node_view import NodeError, NodeView, TensorFacts
+from atc_py.package.node_view import LastingError, NodeError, NodeView, TensorFacts
 from atc_py.tensor.shapes import Shape, broadcast_shapes, normalize_axis
 from atc_py.text import Text, error_text
 
@@ -80,16 +80,12 @@ def require_shapes(node: NodeView, shapes: Mapping[int, Shape]) -> None:
             raise NodeError(text.with_values(position=position, shape=list(shape), found=facts))
 
 
-class AxesError(NodeError):
-    """Axes that a tensor of this rank does not have, whatever its dims."""
-
-
 def axes_of(axes: Iterable[int], rank: int) -> tuple[int, ...]:
-    """`axes` counted from the front; AxesError where the rank has others or one stands twice."""
+    """`axes` counted from the front; LastingError where the rank has others or one stands twice."""
     try:
         found = tuple(normalize_axis(axis, rank) for axis in axes)
     except ValueError as error:
-        raise AxesError(error_text(error)) from None
+        raise LastingError(error_text(error)) from None
     if len(set(found)) != len(found):
-        raise AxesError(Text("axes must differ, found {found}", found=list(found)))
+        raise LastingError(Text("axes must differ, found {found}", found=list(found)))
     return found

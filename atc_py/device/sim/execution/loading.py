@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from atc_py.device.sim.execution.chain import chained
 from atc_py.device.sim.execution.program import Program, Step, freeing, plan_memory, without_moves
 from atc_py.device.sim.kernel import Kernel, find_kernel
-from atc_py.device.sim.typing_rules import AxesError
 from atc_py.diag import OM_CONTENT, Place, Sink
 from atc_py.package.node_view import (
+    LastingError,
     NodeError,
     NodeView,
     TensorFacts,
@@ -332,7 +332,7 @@ def _check_open_types(node: NodeView, kernel: Kernel) -> None:
             trials.append(
                 kernel.types(msgspec.structs.replace(node, inputs=inputs, outputs=outputs))
             )
-        except AxesError:
+        except LastingError:
             raise
         except (NodeError, ValueError):
             return  # the dims that the run has may well fit

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.device.sim.kernel import Call, Kernel, Rounding, Traits, find_kernel, kernel
 from atc_py.device.sim.typing_rules import axes_of
-from atc_py.package.node_view import NodeError, NodeView, TensorFacts
+from atc_py.package.node_view import LastingError, NodeError, NodeView, TensorFacts
 from atc_py.system.structs import replace
 from atc_py.target.row import AttributeValue
 from atc_py.tensor.dtypes import DType
@@ -75,7 +75,7 @@ def _pad(node: NodeView) -> Mapping[str, AttributeValue]:
 def _one_hot(node: NodeView) -> Mapping[str, AttributeValue]:
     axes_of((node.integer("axis"),), node.x.rank + 1)
     if not node.x.dtype.is_integer:  # before the depth, which the run alone may know
-        raise NodeError(Text("indices must be integers, found {found}", found=node.x))
+        raise LastingError(Text("indices must be integers, found {found}", found=node.x))
     depth = _numbers(node, 1)
     if len(depth) != 1:
         raise NodeError(Text("depth must be one number, found {found}", found=list(depth)))

@@ -13,6 +13,7 @@ from atc_py.device.sim.primitives.blocks import summing
 from atc_py.device.sim.typing_rules import (
     axes_of,
     broadcast_dims,
+    one_dtype,
     require_float,
     require_per_channel,
 )
@@ -131,6 +132,7 @@ def _batch_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
         raise NodeError(Text("x must have a channel axis, found {found}", found=x))
     for facts in node.present[1:]:
         require_float(facts)
+    one_dtype(node.present[1:])
     require_per_channel(node, ("scale", "offset", "mean", "variance"))
     return (x,)
 
