@@ -111,6 +111,16 @@ def test_bad_boxes_are_refused(
     assert words in refusal("NonMaxSuppressionV7", inputs, [(I32, shape)], attributes)
 
 
+def test_numbers_of_valid_boxes_that_are_no_integers_are_refused() -> None:
+    inputs = [BOXES[:, :, None], SCORES.transpose(0, 2, 1), None, np.array([1.5], np.float32)]
+    outputs = [(F32, (1, 3, 4)), (F32, (1, 3)), (F32, (1, 3)), (I32, (1,))]
+    attributes = {
+        "score_threshold": 0.2, "iou_threshold": 0.3, "max_size_per_class": 3, "max_total_size": 3,
+    }  # fmt: skip
+    found = refusal("BatchMultiClassNonMaxSuppression", inputs, outputs, attributes)
+    assert "input 3 must hold integers, found float32" in found
+
+
 def test_scores_that_are_nan_come_last_or_not_at_all() -> None:
     boxes = np.array([[[0, 0, 1, 1], [2, 2, 3, 3], [4, 4, 5, 5]]], np.float32)
     scores = np.array([[[np.nan, 0.5, np.inf]]], np.float32)

@@ -130,6 +130,44 @@ def test_operands_of_known_dims_that_do_not_broadcast_are_refused_before_the_run
         build_program(builder.build())
 
 
+LASTING: dict[
+    str, tuple[str, list[str], list[tuple[str, list[int | None]]], dict[str, Any], str]
+] = {
+    "lengths": (
+        "Reshape",
+        ["float32", "float32"],
+        [("float32", [None, None])],
+        {},
+        "input 1 must hold integers",
+    ),
+    "indices": (
+        "OneHot",
+        ["bool", "int64", "float32", "float32"],
+        [("float32", [None, None])],
+        {"axis": -1},
+        "indices must be integers",
+    ),
+    "axes": (
+        "OneHot",
+        ["int64", "int64", "float32", "float32"],
+        [("float32", [None, None])],
+        {"axis": 4},
+        "axis must be in \\[-2, 1\\], found 4",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LASTING)
+def test_what_fits_no_run_is_refused_before_it(case: str) -> None:
+    op, dtypes, outputs, attributes, words = LASTING[case]
+    builder = ModelBuilder()
+    inputs = [builder.input(f"x{at}", dtype, [None]) for at, dtype in enumerate(dtypes)]
+    (y,) = builder.node(op, inputs, outputs, attributes)
+    builder.output("y", y)
+    with pytest.raises(AtcError, match=f"ATC5004: .*{words}"):
+        build_program(builder.build())
+
+
 def test_one_model_runs_on_after_a_failure() -> None:
     model = SimModel(reshaping([None, 3]).build())
     for numbers in ((4, 3), (3, 4), (-1, 3), (5, 5), (4, 3)):
