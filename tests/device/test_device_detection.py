@@ -111,7 +111,7 @@ def test_bad_boxes_are_refused(
     assert words in refusal("NonMaxSuppressionV7", inputs, [(I32, shape)], attributes)
 
 
-def test_numbers_of_valid_boxes_that_are_no_integers_are_refused() -> None:
+def test_numbers_of_valid_boxes_must_be_integers() -> None:
     inputs = [BOXES[:, :, None], SCORES.transpose(0, 2, 1), None, np.array([1.5], np.float32)]
     outputs = [(F32, (1, 3, 4)), (F32, (1, 3)), (F32, (1, 3)), (I32, (1,))]
     attributes = {
