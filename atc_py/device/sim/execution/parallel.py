@@ -65,10 +65,10 @@ def computing() -> Iterator[None]:
         yield
 
 
-def rows_of(rows: int, first: int, last: int) -> slice:
+def rows_of(rows: int, first: int, last: int, together: int = ROWS_TOGETHER) -> slice:
     """Rows of pieces `first` to `last` of a product; the last piece has what is left over, too."""
-    start, stop = first * ROWS_TOGETHER, last * ROWS_TOGETHER
-    return slice(start, stop if rows - stop >= ROWS_TOGETHER else rows)
+    start, stop = first * together, last * together
+    return slice(start, stop if rows - stop >= together else rows)
 
 
 class Workers:

@@ -118,7 +118,7 @@ def _products(call: Call, left: NDArray[Any], right: NDArray[Any], terms: int) -
     least = -(-pieces * worthwhile // max(out.size * left.shape[-1], 1))
 
     def part(first: int, last: int) -> Launch:
-        piece = rows_of(out.shape[axis], first, last) if block > 1 else slice(first, last)
+        piece = rows_of(out.shape[axis], first, last, block) if block > 1 else slice(first, last)
         a = left if axis == -1 else _cut(left, axis, piece)
         b = right if axis == -_MATRIX else _cut(right, axis, piece)
         return _part(call, (a, b), terms, axis, piece)
@@ -182,8 +182,9 @@ def _shared_axis(shape: Shape) -> tuple[int, int]:
     longest = max(stack, default=1)
     if longest > 1:
         return stack.index(longest) - len(shape), 1
-    is_row = shape[-_MATRIX] == 1 and shape[-1] % _COLUMNS_TOGETHER == 0
-    return -1 if is_row else -_MATRIX, ROWS_TOGETHER
+    if shape[-_MATRIX] == 1 and shape[-1] % _COLUMNS_TOGETHER == 0:
+        return -1, _COLUMNS_TOGETHER
+    return -_MATRIX, ROWS_TOGETHER
 
 
 def _cut(array: NDArray[Any], axis: int, piece: slice) -> NDArray[Any]:
