@@ -57,7 +57,7 @@ class ModelBuilder:
         self.tensors.append(OmTensor(name, dtype, [*shape], "ND", member))
         return len(self.tensors) - 1
 
-    def input(self, name: str, dtype: str, shape: Sequence[int]) -> int:
+    def input(self, name: str, dtype: str, shape: Sequence[int | None]) -> int:
         position = self.tensor(dtype, shape)
         self.inputs.append(OmPort(name, position))
         return position
