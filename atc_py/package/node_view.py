@@ -130,16 +130,20 @@ class NodeView(msgspec.Struct, frozen=True):
         return self.numbers[position]
 
     def integers_of(self, position: int, name: str) -> tuple[int, ...]:
-        """The same of integers, row by row.
+        """The same of integers, row by row; LastingError where it has another dtype."""
+        self.require_integers(position)  # before the numbers, which the run alone may know
+        return tuple(int(number) for number in self.numbers_of(position, name).reshape(-1))
+
+    def require_integers(self, position: int) -> None:
+        """Hold the input at `position`, if it is there, to integers, as dims and counts are.
 
         Raises:
-            LastingError: it has another dtype, which no dim, length or place can be.
+            LastingError: it has another dtype.
         """
-        facts = self.required(position)
-        if not facts.dtype.is_integer:  # before the numbers, which the run alone may know
+        facts = self.input(position)
+        if facts is not None and not facts.dtype.is_integer:
             text = Text("input {position} must hold integers, found {found}")
             raise LastingError(text.with_values(position=position, found=facts))
-        return tuple(int(number) for number in self.numbers_of(position, name).reshape(-1))
 
     @property
     def present(self) -> tuple[TensorFacts, ...]:

@@ -304,10 +304,7 @@ def _classes_types(node: NodeView) -> tuple[TensorFacts, ...]:
         raise NodeError(text.with_values(boxes=boxes, scores=scores))
     one_dtype(facts for facts in (boxes, scores, node.input(2)) if facts is not None)
     require_shapes(node, {2: (images, 4), 3: (images,)})
-    valid = node.input(3)
-    if valid is not None and not valid.dtype.is_integer:
-        text = Text("input {position} must hold integers, found {found}")
-        raise NodeError(text.with_values(position=3, found=valid))
+    node.require_integers(3)
     if node.flag("change_coordinate_frame") and node.input(2) is None:
         raise NodeError(Text("change_coordinate_frame needs a clip_window"))
     most = node.integer("max_total_size")
