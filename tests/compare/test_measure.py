@@ -43,19 +43,25 @@ def test_figures_are_those_of_the_formulas_over_many_blocks() -> None:
     assert got.elements == wanted.size
 
 
-@pytest.mark.parametrize("scale", [1e-20, 1e-6, 1.0, 1e20])
+@pytest.mark.parametrize("scale", [1e-37, 1e-30, 1e-20, 1e-9, 1e-6, 1.0, 1e20])
 @pytest.mark.parametrize("noise", [1e-5, 1e-3, 1.0])
-def test_float32_gives_the_figures_of_float64(noise: float, scale: float) -> None:
+@pytest.mark.parametrize("zeros", [0.0, 0.5])
+def test_float32_gives_the_figures_of_float64(noise: float, scale: float, zeros: float) -> None:
     random = np.random.default_rng(3)
-    wanted = (scale * random.standard_normal(50_000)).astype(np.float32)
+    wanted = (scale * random.standard_normal(100_000)).astype(np.float32)
+    wanted[random.random(wanted.size) < zeros] = 0
     found = (wanted * (1 + noise * random.standard_normal(wanted.shape))).astype(np.float32)
+    found[random.random(wanted.size) < zeros] = 0
     single = figures(found, wanted, DType.FLOAT32)
     double = figures(found.astype(np.float64), wanted.astype(np.float64), DType.FLOAT32)
-    for name in ("max_absolute", "max_relative", "mean_absolute", "rmse", "distance"):
+    for name in ("max_absolute", "mean_absolute", "max_relative", "mean_relative"):
+        assert getattr(single, name) == pytest.approx(getattr(double, name), rel=2e-5), name
+    for name in ("rmse", "distance"):
         assert getattr(single, name) == pytest.approx(getattr(double, name), rel=2e-5), name
     assert single.snr == pytest.approx(double.snr, abs=1e-4)
     assert 1 - single.cosine == pytest.approx(1 - double.cosine, rel=1e-3, abs=1e-15)
     assert single.differing == double.differing
+    assert single.underflow == double.underflow
     assert (single.lowest, single.highest) == (double.lowest, double.highest)
 
 
