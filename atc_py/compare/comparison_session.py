@@ -33,7 +33,8 @@ from atc_py.compare.own_errors import (
     with_own_errors,
 )
 from atc_py.compare.paired_run import Beside, Feeds, Original, Pair
-from atc_py.compare.reference import ReferenceModel, ReferenceRun
+from atc_py.compare.reference import ReferenceModel
+from atc_py.compare.reference_run import ReferenceRun
 from atc_py.compare.sample_source import DrawnSamples, SampleInputs, given_source
 from atc_py.compare.suggest import search
 from atc_py.compare.targets import reaches

@@ -49,7 +49,6 @@ class _Scratch(threading.local):
 
     def __init__(self) -> None:
         self.flags = np.empty((2, _BLOCK), np.bool_)
-        self.bits = np.empty(_BLOCK, np.int64)
         self._scaled = np.empty((2, _BLOCK), np.float32)
         self._single = np.empty((2, _BLOCK), np.float32)
         self._double = np.empty((2, _BLOCK), np.float64)
@@ -157,23 +156,23 @@ class Measure:
     def _add_single(self, found: NDArray[np.float32], wanted: NDArray[np.float32]) -> bool:
         """Add a block in float32; False where float64 has to do it."""
         low, high = float(wanted.min()), float(wanted.max())
-        least, most = float(found.min()), float(found.max())
         largest = max(high, -low)
-        unit = 1.0
-        if _SINGLE[0] < largest <= _SQUARED:
-            unit = 2.0 ** math.frexp(largest)[1]
         # NaN makes every comparison false.
-        if not all(abs(end) < _SINGLE[1] * unit for end in (low, high, least, most)):
+        if not (low > -_SINGLE[1] and high < _SINGLE[1] and (largest > _SINGLE[0] or not largest)):
             return False
-        if largest <= _SINGLE[0] and (largest or least != most or most):
+        unit, ours, theirs = 1.0, found, wanted
+        if 0 < largest <= _SQUARED:
+            unit = 2.0 ** math.frexp(largest)[1]
+            ours, theirs = self._scratch.scaled((found, wanted), 1 / unit)
+        error = np.subtract(ours, theirs, out=self._scratch.pair(wanted)[0])
+        error2 = float(error @ error)
+        if not error2 < _SINGLE[1] ** 2 or (not largest and error.any()):
             return False
         self._count += found.size
         self._lowest, self._highest = min(self._lowest, low), max(self._highest, high)
         if largest > self._limit:
             self._add_overflow(found, wanted)
-        if unit != 1.0:
-            found, wanted = self._scratch.scaled((found, wanted), 1 / unit)
-        self._add_finite(found, wanted, unit)
+        self._add_errors(ours, theirs, error, unit)
         return True
 
     def _add(self, found: NDArray[np.float64], wanted: NDArray[np.float64]) -> None:
@@ -210,21 +209,22 @@ class Measure:
         self._over += int(over.sum())
         self._over_value = _larger_magnitude(self._over_value, wanted[over])
 
-    def _add_finite(self, found: _Reals, wanted: _Reals, unit: float = 1.0) -> None:
-        """Add finite values, divided by `unit`."""
-        if not found.size:
-            return
+    def _add_finite(self, found: NDArray[np.float64], wanted: NDArray[np.float64]) -> None:
+        if found.size:
+            error = np.subtract(found, wanted, out=self._scratch.pair(wanted)[0])
+            self._add_errors(found, wanted, error)
+
+    def _add_errors(self, found: _Reals, wanted: _Reals, error: _Reals, unit: float = 1.0) -> None:
+        """Add finite values and their errors, divided by `unit`; the errors are overwritten."""
         if self._zero:
             found, wanted = found - self._zero, wanted - self._zero
         self._finite += found.size
         square = unit * unit
         wanted2 = float(wanted @ wanted) * square
         self._wanted2 += wanted2
-        flags = self._scratch.flags[0, : found.size]
+        flags, size = self._scratch.flags[0, : found.size], self._scratch.pair(found)[1]
         if self._dtype.is_float and np.equal(found, 0, out=flags).any():
             self._add_underflow(wanted, flags, unit)
-        error, size = self._scratch.pair(found)
-        np.subtract(found, wanted, out=error)
         differing = int(np.count_nonzero(np.not_equal(error, 0, out=flags)))
         if not differing:
             self._relative += int(np.count_nonzero(np.not_equal(wanted, 0, out=flags)))
@@ -252,21 +252,21 @@ class Measure:
         self._add_ratios(error, np.abs(wanted, out=size))
 
     def _add_ratios(self, error: _Reals, size: _Reals) -> None:
-        """Add errors relative to values other than 0."""
-        there = np.not_equal(size, 0, out=self._scratch.flags[0, : size.size])
-        count = int(np.count_nonzero(there))
-        ratio = np.divide(error, size, out=size)
-        if count < ratio.size:
+        """Add errors relative to values other than 0; both arrays are overwritten."""
+        ratio, count = np.divide(error, size, out=error), size.size
+        largest = float(ratio.max())
+        if not math.isfinite(largest):
             # Divisions by 0 become 0: choosing elements one by one takes ten times as long.
-            bits = ratio.view(f"i{ratio.itemsize}")
-            kept = self._scratch.bits.view(bits.dtype)[: bits.size]
+            there = np.not_equal(size, 0, out=self._scratch.flags[0, : size.size])
+            count = int(np.count_nonzero(there))
+            bits, kept = (each.view(f"i{ratio.itemsize}") for each in (ratio, size))
             np.copyto(kept, there)
             bits &= np.negative(kept, out=kept)
-        largest = float(ratio.max())
-        if not math.isfinite(largest):  # float32 or float64 cannot hold it
-            ratio = ratio[np.isfinite(ratio)]
-            count -= size.size - ratio.size
-            largest = float(ratio.max(initial=0.0))
+            largest = float(ratio.max())
+        if not math.isfinite(largest):  # of a number next to 0
+            sound = ratio[np.isfinite(ratio)]
+            count -= ratio.size - sound.size
+            ratio, largest = sound, float(sound.max(initial=0.0))
         self._relative += count
         self._ratio += float(ratio.sum())
         self._max_ratio = max(self._max_ratio, largest)
@@ -274,7 +274,7 @@ class Measure:
     def _add_underflow(self, wanted: _Reals, zeros: NDArray[np.bool_], unit: float) -> None:
         """Count what became 0 and is too small for the dtype's normal numbers."""
         lost = self._scratch.flags[1, : wanted.size]
-        size = np.abs(wanted, out=self._scratch.pair(wanted)[0])
+        size = np.abs(wanted, out=self._scratch.pair(wanted)[1])
         np.logical_and(np.less(size, self._least_normal / unit, out=lost), zeros, out=lost)
         np.logical_and(np.not_equal(wanted, 0, out=zeros), lost, out=lost)
         count = int(np.count_nonzero(lost))

@@ -10,7 +10,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from atc_py.compare.paired_run import Original
-from atc_py.compare.reference import ReferenceModel, ReferenceRun
+from atc_py.compare.reference import ReferenceModel
+from atc_py.compare.reference_run import ReferenceRun
 from atc_py.pipeline.running.stored_array import StoredArray, stored_array
 from atc_py.system.atomic_files import make_folder
 
@@ -38,6 +39,7 @@ class Recording:
 
         The folder is made when it is needed, is this recording's alone, and must outlive it.
         """
+        self._model = model
         self._values: dict[str, NDArray[Any]] = {}
         self._folder = folder
         self.peak = 0
@@ -57,7 +59,8 @@ class Recording:
         """Do nothing: every value is recorded."""
 
     def value(self, name: str) -> NDArray[Any] | None:
-        return self._values.get(name)
+        found = self._values.get(name)
+        return self._model.made_constant(name) if found is None else found
 
     def release(self, name: str) -> None:
         """Do nothing: another comparison may ask again."""

@@ -1,14 +1,8 @@
-"""The original model, run in step with the compiled one: node by node, with every result available.
-
-The graph is cut into pieces of a few nodes. A piece runs when one of its results is asked for,
-once, on the results of the pieces before it, so all results can be seen and few are held.
-"""
+"""The original model in pieces of a few nodes, of which every result can be seen."""
 
 from __future__ import annotations
 
-import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from pathlib import Path
@@ -19,6 +13,7 @@ import onnx
 from numpy.typing import NDArray
 
 from atc_py.diag import REFERENCE_FAILED, AtcError, Place
+from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, balanced_values
 from atc_py.onnx_graph.reading.read import read_model
@@ -75,6 +70,8 @@ class ReferenceModel:
         nodes: its nodes, in the file's order; functions that the model defines are inlined.
         constants: initializers by name, large ones without their data.
         pieces: the nodes that run, producers first.
+        joins: by the position of the first of the pieces that run as one, the position after them,
+            and what they are together; None for one alone. Runs find it out.
         amendment: values that its runs take from elsewhere; None where they take none.
         scaled: values that the compiled model has with other numbers, channel by channel; they are
             not compared.
@@ -103,7 +100,7 @@ class ReferenceModel:
         self.constants = {tensor.name: tensor for tensor in file.proto.graph.initializer}
         self.inputs = tuple(declared.name for declared in file.inputs)
         self.outputs = file.outputs
-        self._weights = file.contents.weights
+        self._weights = {**file.contents.weights, **dict(self._constant_nodes())}
         self._settings = PieceSettings(
             opsets=file.opsets,
             tensors=file.tensors,
@@ -118,6 +115,7 @@ class ReferenceModel:
         )
         self._engines: dict[Piece, str] = {}
         self._parts: dict[int, tuple[Piece, ...]] = {}
+        self.joins: dict[int, tuple[int, Piece | None]] = {}
         self.pieces = self._pieces_of(weight_bytes)
 
     def with_amendment(self, amendment: Amendment) -> ReferenceModel:
@@ -139,7 +137,7 @@ class ReferenceModel:
         writes = ((group, self._read_by_others(group)) for group in groups)
         pieces = tuple(Piece(g, weights, w, self._settings) for g, w in writes)
         result = copy(self)
-        vars(result).update(pieces=pieces, _weights=weights, _engines={}, _parts={})
+        vars(result).update(pieces=pieces, _weights=weights, _engines={}, _parts={}, joins={})
         return result
 
     def _read_by_others(self, group: Sequence[OnnxNode]) -> tuple[str, ...]:
@@ -188,14 +186,20 @@ class ReferenceModel:
 
     def constant(self, name: str) -> NDArray[Any] | None:
         """The constant of an initializer or a Constant node; None for other names."""
-        if name in self._weights:
-            return np.asarray(self._weights[name].numpy())
-        maker = self.graph.producer(name)
-        for attribute in maker.proto.attribute if maker and maker.op_type == "Constant" else ():
-            if attribute.name == "value" and dtype_of_element(attribute.t.data_type):
-                const = self.file.tensors.const(attribute.t, Place(str(self.path)))
-                return np.asarray(const.numpy())
-        return None
+        const = self._weights.get(name)
+        return None if const is None else np.asarray(const.numpy())
+
+    def made_constant(self, name: str) -> NDArray[Any] | None:
+        """The result of a Constant node; None for other names."""
+        return None if self.graph.producer(name) is None else self.constant(name)
+
+    def _constant_nodes(self) -> Iterator[tuple[str, ConstData]]:
+        """Yield the results of Constant nodes that are tensors; engines take them for weights."""
+        place = Place(str(self.path))
+        for node in self.graph.nodes:
+            for attribute in node.proto.attribute if node.op_type == "Constant" else ():
+                if attribute.name == "value" and dtype_of_element(attribute.t.data_type):
+                    yield node.output_names[0], self.file.tensors.const(attribute.t, place)
 
     def as_declared(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """`feeds` in the dtypes that the file declares, and the bound inputs.
@@ -262,6 +266,23 @@ class ReferenceModel:
             results.update(made)
         return results
 
+    def joined(self, first: int, stop: int) -> Piece:
+        """The pieces from `first` to `stop` as one."""
+        pieces = self.pieces[first:stop]
+        nodes = [node for piece in pieces for node in piece.nodes]
+        writes = tuple(name for piece in pieces for name in piece.writes)
+        return Piece(nodes, self._weights, writes, self._settings)
+
+    def run_joined(
+        self, piece: Piece, feeds: Mapping[str, NDArray[Any]]
+    ) -> dict[str, NDArray[Any]] | None:
+        """Results of some pieces as one; None where the preferred engine does not run them so."""
+        try:
+            return self._run(piece, feeds, (_PREFERRED,))
+        except (AtcError, NotRunError):
+            piece.close()
+            return None
+
     def _run(
         self, piece: Piece, feeds: Mapping[str, NDArray[Any]], engines: Iterable[str]
     ) -> dict[str, NDArray[Any]]:
@@ -295,6 +316,8 @@ class ReferenceModel:
         pieces: list[list[OnnxNode]] = []
         held, ended = 0, True
         for node in self.graph.nodes:
+            if all(name in self._weights for name in node.writes):
+                continue
             size = sum(
                 constant_bytes(self._weights[name])
                 for name in node.input_names
@@ -311,70 +334,6 @@ class ReferenceModel:
     def _piece(self, nodes: Sequence[OnnxNode]) -> Piece:
         writes = dict.fromkeys(name for node in nodes for name in node.writes)
         return Piece(nodes, self._weights, tuple(writes), self._settings)
-
-
-class ReferenceRun:
-    """One run of the original; results are computed on demand."""
-
-    def __init__(self, model: ReferenceModel, feeds: Mapping[str, NDArray[Any]]) -> None:
-        self._model = model
-        self._held = model.as_declared(feeds)
-        self._next = 0
-        self._awaited: Counter[str] = Counter()
-        self._reads = Counter(name for piece in model.pieces for name in piece.reads)
-        if model.amendment is not None:
-            self._reads.update(name for reads in model.amendment.reads.values() for name in reads)
-        self.seconds = 0.0
-        self.peak = self.total = sum(array.nbytes for array in self._held.values())
-
-    def expect(self, names: Mapping[str, int]) -> None:
-        self._awaited.update(names)
-
-    def value(self, name: str) -> NDArray[Any] | None:
-        there = name in self._held or self._model.graph.producer(name) is not None
-        while there and name not in self._held and self._next < len(self._model.pieces):
-            self._run_next_piece()
-        return self._held.get(name)
-
-    def output(self, name: str) -> NDArray[Any] | None:
-        """The value of an output of the model, which may be one of its constants."""
-        const = self._model.graph.consts.get(name)
-        return self.value(name) if const is None else const.numpy()
-
-    def release(self, name: str) -> None:
-        self._awaited[name] -= 1
-        self._drop(name)
-
-    def _run_next_piece(self) -> None:
-        at, piece = self._next, self._model.pieces[self._next]
-        self._next += 1
-        started = time.perf_counter()
-        made = self._model.run_piece(at, {name: self._held[name] for name in piece.reads})
-        self.seconds += time.perf_counter() - started
-        self._held.update(made)
-        self.total += sum(array.nbytes for array in made.values())
-        self.peak = max(self.peak, sum(array.nbytes for array in self._held.values()))
-        self._reads.subtract(piece.reads)
-        for name in (*made, *piece.reads, *self._put_amended(made)):
-            self._drop(name)
-
-    def _put_amended(self, made: Collection[str]) -> list[str]:
-        """Put amended values in place of those among `made`; return what they were computed from."""
-        amendment = self._model.amendment
-        read: list[str] = []
-        if amendment is None:
-            return read
-        for name in made:
-            if name in amendment.reads:
-                feeds = {source: self._held[source] for source in amendment.reads[name]}
-                self._held[name] = amendment.amended(name, self._held[name], feeds)
-                self._reads.subtract([*feeds])
-                read += feeds
-        return read
-
-    def _drop(self, name: str) -> None:
-        if self._reads[name] <= 0 and self._awaited[name] <= 0:
-            self._held.pop(name, None)
 
 
 def open_reference(path: Path) -> ReferenceModel:

@@ -13,7 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.compare.own_errors import ExactValues
-from atc_py.compare.reference import ReferenceRun, open_reference
+from atc_py.compare.reference import open_reference
+from atc_py.compare.reference_run import ReferenceRun
 from atc_py.onnx_graph.running.float64 import run_in_float64
 from atc_py.onnx_graph.running.piece import Piece
 from atc_py.report.layers.formats import FORMATS, render_layers

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -9,11 +10,14 @@ import pytest
 from onnx import helper
 
 import atc_py
+from atc_py.compare import reference_run
 from atc_py.compare.input_roles import Role, fitting_feeds, input_roles
 from atc_py.compare.output_recording import Recording
-from atc_py.compare.reference import ReferenceModel, ReferenceRun, open_reference
+from atc_py.compare.reference import ReferenceModel, open_reference
+from atc_py.compare.reference_run import ReferenceRun
 from atc_py.diag import AtcError
 from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.running.piece import NotRunError, Piece
 from atc_py.pipeline.running.model import Port
 from atc_py.tensor.dtypes import DType
 from tests.compare.broken_networks import built, node
@@ -34,21 +38,57 @@ def chain(tmp_path: Path) -> tuple[Path, onnx.ModelProto, dict[str, np.ndarray]]
     return path, model, feeds
 
 
-def test_pieces_give_what_one_run_gives_and_hold_little(tmp_path: Path) -> None:
+def test_pieces_give_what_one_run_gives_and_hold_little(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reference_run, "_JOINED_BYTES", 30 * 4000)  # fewer than a piece has
     path, model, feeds = chain(tmp_path)
     reference = open_reference(path)
     assert len(reference.pieces) > 3
+    run = _run_whole(reference, feeds)
+    np.testing.assert_array_equal(run.value("y"), run_with_onnxruntime(model, feeds)["y"])
+    assert run.total == (LENGTH + 2) * 4000
+    assert run.peak < run.total / 2
+
+
+def test_pieces_with_few_bytes_run_as_one(tmp_path: Path) -> None:
+    path, model, feeds = chain(tmp_path)
+    reference = open_reference(path)
+    for _ in range(2):
+        run = _run_whole(reference, feeds)
+        np.testing.assert_array_equal(run.value("y"), run_with_onnxruntime(model, feeds)["y"])
+        assert {at: stop for at, (stop, _) in reference.joins.items()} == {0: 1, 1: 4}
+        assert run.total == (LENGTH + 2) * 4000
+
+
+def test_pieces_run_alone_where_an_engine_does_not_take_them_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, model, feeds = chain(tmp_path)
+    reference, run = open_reference(path), Piece.run
+
+    def refused(piece: Piece, *args: Any) -> Any:
+        if len(piece.nodes) > len(reference.pieces[0].nodes):
+            raise NotRunError("too many")
+        return run(piece, *args)
+
+    monkeypatch.setattr(Piece, "run", refused)
+    found = _run_whole(reference, feeds).value("y")
+    np.testing.assert_array_equal(found, run_with_onnxruntime(model, feeds)["y"])
+    assert {stop - at for at, (stop, _) in reference.joins.items()} == {1}
+    assert reference.engines == ("onnxruntime",)
+
+
+def _run_whole(reference: ReferenceModel, feeds: dict[str, np.ndarray]) -> ReferenceRun:
+    """A run of the chain of which all values were looked at, and `y` is held."""
     run = ReferenceRun(reference, feeds)
     names = [f"v{at}" for at in range(LENGTH)]
     run.expect(dict.fromkeys([*names, "y"], 1))
     for name in names:
         assert run.value(name) is not None
         run.release(name)
-    found = run.value("y")
-    assert found is not None
-    np.testing.assert_array_equal(found, run_with_onnxruntime(model, feeds)["y"])
-    assert run.total == (LENGTH + 2) * 4000
-    assert run.peak < run.total / 2
+    assert run.value("y") is not None
+    return run
 
 
 def test_value_that_is_nowhere_is_none(tmp_path: Path) -> None:
@@ -71,10 +111,30 @@ def test_onnx_runs_it_where_onnxruntime_is_missing(
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
+def test_results_of_constant_nodes_are_values(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[2] x) => (float[2] y, float[2] two) {
+            two = Constant<value = float[2] {2.0, 3.0}>()
+            three = Constant<value_float = 3.0>()
+            doubled = Mul(x, two)
+            y = Add(doubled, three)
+        }""")
+    onnx.save(model, tmp_path / "m.onnx")
+    feeds = {"x": np.array([1, -1], np.float32)}
+    reference = open_reference(tmp_path / "m.onnx")
+    for run in (ReferenceRun(reference, feeds), Recording(reference, feeds, tmp_path / "held")):
+        run.expect({"y": 1, "two": 1})
+        np.testing.assert_array_equal(run.value("y"), [5, 0])
+        np.testing.assert_array_equal(run.value("two"), [2, 3])
+        assert run.value("nowhere") is None
+
+
 @pytest.mark.parametrize("piece_nodes", [1, 2, 3, 4, 8])
 def test_sizes_of_a_shape_run_at_any_boundary_between_pieces(
-    piece_nodes: int, tmp_path: Path
+    piece_nodes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(reference_run, "_JOINED_BYTES", 0)
     model = onnx.parser.parse_model("""
         <ir_version: 8, opset_import: ["" : 17]>
         g (float[1,2,6,6] x, float[1,2,12,12] like) => (float[1,2,12,12] y)

@@ -16,7 +16,8 @@ import atc_py
 from atc_py.compare.proof import model_data
 from atc_py.compare.proof.result_gap import ResultGap
 from atc_py.compare.proof.whole_models import FixProof, _effects_of_rounding
-from atc_py.compare.reference import ReferenceRun, open_reference
+from atc_py.compare.reference import open_reference
+from atc_py.compare.reference_run import ReferenceRun
 from atc_py.onnx_graph.running.piece import ENGINES
 from atc_py.pipeline.running.feeds import read_feeds
 from atc_py.pipeline.running.model import Port

@@ -18,7 +18,8 @@ from atc_py.compare.proof.region_data import DataSet, Kinds, data_sets
 from atc_py.compare.proof.region_inputs import DrawnInput, _indexed
 from atc_py.compare.proof.region_proof import RegionProof, RegionTest, _elements_within
 from atc_py.compare.proof.result_gap import defined_elements
-from atc_py.compare.reference import ReferenceModel, ReferenceRun
+from atc_py.compare.reference import ReferenceModel
+from atc_py.compare.reference_run import ReferenceRun
 from atc_py.diag import AtcError
 from atc_py.diag.codes import FIX_DIFFERS, REFERENCE_FAILED
 from atc_py.fix.context import RuleContext

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from atc_py.compare.proof.region_data import OWN_RUN, DataSet, is_float
 from atc_py.compare.proof.region_proof import RegionProof, RegionTest, run_drawn
-from atc_py.compare.reference import ReferenceModel, ReferenceRun
+from atc_py.compare.reference import ReferenceModel
+from atc_py.compare.reference_run import ReferenceRun
 from atc_py.diag import REFERENCE_FAILED
 from atc_py.fix.fixed import Applied
 from atc_py.fix.tidy.tidying import Twin

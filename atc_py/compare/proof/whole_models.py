@@ -23,7 +23,8 @@ from atc_py.compare.proof.region_data import moved, step_of
 from atc_py.compare.proof.region_inputs import inputs_of
 from atc_py.compare.proof.region_proof import RegionProof, prove_step
 from atc_py.compare.proof.result_gap import ResultGap, largest_gap
-from atc_py.compare.reference import ReferenceModel, ReferenceRun
+from atc_py.compare.reference import ReferenceModel
+from atc_py.compare.reference_run import ReferenceRun
 from atc_py.compare.row_order import RowOrder
 from atc_py.fix.fixed import Applied
 from atc_py.fix.rule import Exactness

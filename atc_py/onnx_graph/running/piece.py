@@ -71,7 +71,11 @@ class Piece:
         made = {name for node in self.nodes for name in node.writes}
         read = dict.fromkeys(name for node in self.nodes for name in node.reads)
         read.update(dict.fromkeys(self.writes))
-        self.constants = {name: self.constants[name] for name in read if name in self.constants}
+        self.constants = {
+            name: self.constants[name]
+            for name in read
+            if name in self.constants and name not in made
+        }
         known = (made, self.constants, self.settings.others)
         self.reads = tuple(name for name in read if not any(name in names for names in known))
 

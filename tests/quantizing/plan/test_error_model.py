@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from atc_py.compare.measure import Measure
-from atc_py.compare.reference import ReferenceModel, ReferenceRun
+from atc_py.compare.reference import ReferenceModel
+from atc_py.compare.reference_run import ReferenceRun
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.quantizing.plan.error_model import ErrorModel, error_share
 from atc_py.tensor.dtypes import DType

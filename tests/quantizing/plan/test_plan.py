@@ -13,7 +13,8 @@ import pytest
 from onnx import TensorProto, parser
 
 import atc_py
-from atc_py.compare.reference import ReferenceModel, ReferenceRun
+from atc_py.compare.reference import ReferenceModel
+from atc_py.compare.reference_run import ReferenceRun
 from atc_py.cost.network import network_time
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION
