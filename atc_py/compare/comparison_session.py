@@ -102,7 +102,7 @@ class ComparisonSession:
         self._package = package
         self._folder = folder
         self._reference = open_original(
-            compilation.model,
+            compilation.file,
             folder,
             compilation.options.precision.quant_bias,
             compilation.reference,

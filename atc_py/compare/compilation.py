@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Diagnostic
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.compile_options import CompileOptions
 from atc_py.pipeline.convert import compile_file
 from atc_py.system.structs import replace
@@ -21,8 +23,9 @@ Lines = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class _Kept:
-    """Parts that the trials of a compilation share; they do not go to other processes."""
+    """Parts that a compilation's trials and its original share; they do not go to other processes."""
 
+    file: OnnxFile | None = None
     compiler: TrialCompiler | None = None
     results: KeptResults | None = None
 
@@ -47,7 +50,18 @@ class Compilation:
 
     def write(self, output: Path, on_stage: Callable[[str], None] | None, *, to_run: bool) -> None:
         """Compile to `output`; without kernels if it is only `to_run`."""
-        compile_file(self.model, output, self.options, on_stage, to_run=to_run)
+        compile_file(self.model, output, self.options, on_stage, self._sound_file, to_run=to_run)
+
+    @property
+    def file(self) -> OnnxFile:
+        """The model as it was read, with what it breaks of ONNX's rules."""
+        if self._kept.file is None:
+            self._kept.file = read_model(self.model, lenient=True)
+        return self._kept.file
+
+    def _sound_file(self, _path: Path) -> OnnxFile:
+        self.file.refuse_faults()
+        return self.file
 
     def write_with(self, output: Path, lines: Lines, folder: Path) -> None:
         """Compile to `output` with lines of a --keep-dtype and a --customize-dtypes file.

@@ -23,7 +23,7 @@ from atc_py.results.layer import Figures, Lost
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.sameness import same_elements
 
-_BLOCK = 64 * 1024
+_BLOCK = 128 * 1024
 """Elements at a time: the copies stay in the cache."""
 
 _SINGLE = (2.0**-120, 1e15)

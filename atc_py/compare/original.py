@@ -21,9 +21,9 @@ _FORM = "qdq"
 
 
 def open_original(
-    model: Path, folder: Path, quant_bias: QuantBias | None = None, reference: Path | None = None
+    file: OnnxFile, folder: Path, quant_bias: QuantBias | None = None, reference: Path | None = None
 ) -> ReferenceModel:
-    """Open the ONNX model in the file `model`, ready to run.
+    """Open the ONNX model in `file`, ready to run.
 
     A file in the deploy form runs in another one, which goes to `folder`. A `reference` runs in
     place of the model: the float model that it was quantized from, for instance. Values of equal
@@ -34,7 +34,6 @@ def open_original(
             deploy form that no ONNX runtime could run in another form either; BAD_OPTION for a
             reference with other inputs or outputs.
     """
-    file = read_model(model, lenient=True)
     original = ReferenceModel(file)
     if reference is not None:
         other = open_reference(reference)

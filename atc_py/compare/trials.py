@@ -70,7 +70,7 @@ class _Search:
         if self._reference is not None:
             return self._reference
         own = self.compilation
-        opened = open_original(own.model, folder, own.options.precision.quant_bias, own.reference)
+        opened = open_original(own.file, folder, own.options.precision.quant_bias, own.reference)
         opened.bound = own.bound
         if not opened.form:
             self._reference = opened

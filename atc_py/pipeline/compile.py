@@ -44,13 +44,14 @@ def compile_model(
     output: Path,
     options: CompileOptions,
     on_stage: Callable[[str], None] | None = None,
-    read: Callable[[Path], OnnxFile] = read_model,
+    read: Callable[[Path], OnnxFile] | None = None,
     *,
     to_run: bool = False,
 ) -> Conversion:
-    """Compile `model`, as `read` returns it, to `output`; call `on_stage` where a stage starts.
+    """Compile `model` to `output`; call `on_stage` where a stage starts.
 
-    One that is only `to_run` has no kernels, see `SharedInputs`.
+    `read` returns the file, where it is not just read. One that is only `to_run` has no kernels, see
+    `SharedInputs`.
 
     Raises:
         AtcError: with every finding of the failing stage; a file at `output` is then unchanged.
@@ -58,7 +59,9 @@ def compile_model(
     clock = StageClock(on_stage)
     shared = shared_inputs(options, to_run=to_run, compiler=compile_model)
     compile_read = _compile_with_ranges if options.ranges else compile_graph
-    compiled = compile_read(_read(model, read, options, clock, shared.soc), options, shared, clock)
+    compiled = compile_read(
+        _read(model, read or read_model, options, clock, shared.soc), options, shared, clock
+    )
     check, facts, warnings = compiled.check, compiled.facts, compiled.warnings
     with clock.stage("package"):
         written = compiled.write(output, durable=not shared.to_run)

@@ -16,6 +16,7 @@ from atc_py.options.output_paths import default_output
 from atc_py.system.input_files import guarded_run
 
 if TYPE_CHECKING:
+    from atc_py.onnx_graph.reading.onnx_file import OnnxFile
     from atc_py.results.conversion import Conversion
 
 
@@ -72,10 +73,14 @@ def compile_file(
     target: Path,
     options: CompileOptions,
     on_stage: Callable[[str], None] | None = None,
+    read: Callable[[Path], OnnxFile] | None = None,
     *,
     to_run: bool = False,
 ) -> Conversion:
-    """Compile the model, or each of its gears; one shape that is only `to_run` without kernels."""
+    """Compile the model, or each of its gears; one shape that is only `to_run` without kernels.
+
+    `read` reads the model, unless it has gears.
+    """
     gears = options.gears or options.auto_gears
     if gears is not None:
         from atc_py.pipeline.gears import compile_gears
@@ -83,4 +88,4 @@ def compile_file(
         return compile_gears(model, target, options, gears, on_stage)
     from atc_py.pipeline.compile import compile_model
 
-    return compile_model(model, target, options, on_stage, to_run=to_run)
+    return compile_model(model, target, options, on_stage, read, to_run=to_run)

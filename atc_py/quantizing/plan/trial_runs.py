@@ -18,6 +18,7 @@ from atc_py.compare.reference import ReferenceModel
 from atc_py.compare.trials import Trial, TrialAnswer, TrialsAhead
 from atc_py.cost.network import network_time
 from atc_py.diag import BAD_CONTROL_FILE, NO_KERNEL, AtcError
+from atc_py.onnx_graph.reading.read import read_model
 from atc_py.package.reader import open_model
 from atc_py.package.schema import OmModel
 from atc_py.quantizing.fall_back import RANKING_SAMPLES, cost_order
@@ -63,7 +64,9 @@ class Int8Models:
         if self._reference is None:
             assert self._written is not None  # noqa: S101  (written before)
             path = self._written[1]
-            self._reference = open_original(path, self._folder, None, self._model)
+            self._reference = open_original(
+                read_model(path, lenient=True), self._folder, None, self._model
+            )
         return self._reference
 
     def write(self, path: Path, layers: Collection[str]) -> None:
