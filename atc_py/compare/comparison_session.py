@@ -65,6 +65,10 @@ _RECORDED = 8
 """Samples of which all values are kept for trials, and on which the original's own errors show."""
 
 
+_FEW = 16
+"""Samples up to which constants are fed to the original in each run."""
+
+
 class ComparisonSession:
     """A compiled model, its original, and what both are fed.
 
@@ -125,6 +129,8 @@ class ComparisonSession:
         self.semantics: CannSemantics | None = None
         self._given, self._seed = given, seed
         self._source = self._opened(samples)
+        if self.count <= _FEW:
+            self._reference.feed_constants()
         self._names: dict[int, str] = {}
         self._recorded: list[tuple[Feeds, Original]] | None = None
         self._outputs: dict[int, RecordedOutputs] = {}

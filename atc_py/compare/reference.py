@@ -27,12 +27,16 @@ from atc_py.onnx_graph.running.piece import (
     changed_floats,
     constant_bytes,
 )
+from atc_py.system.structs import replace
 from atc_py.text import SEMICOLON, Text, error_text
 
 _NODES = 32
 """Nodes of a piece; fewer hold less, more start less often."""
 
 _PREFERRED = next(iter(ENGINES))
+
+_FED_BYTES = 1 << 16
+"""Size from which `ReferenceModel.feed_constants` feeds constants."""
 
 WEIGHT_BYTES = 1 << 30
 """Bytes of weights of a piece, unless one node has more; protobuf writes 2 GiB at most."""
@@ -117,6 +121,17 @@ class ReferenceModel:
         self._parts: dict[int, tuple[Piece, ...]] = {}
         self.joins: dict[int, tuple[int, Piece | None]] = {}
         self.pieces = self._pieces_of(weight_bytes)
+
+    def feed_constants(self) -> None:
+        """Feed large constants, as is best for few runs; call it before the first.
+
+        An engine that holds them copies and packs them when it starts, which takes as long as some
+        ten runs. Sums of packed constants are added up in another order.
+        """
+        self._limits = self._limits[0], _FED_BYTES
+        self._settings = replace(self._settings, fed_bytes=_FED_BYTES)
+        for piece in self.pieces:
+            piece.settings = self._settings
 
     def with_amendment(self, amendment: Amendment) -> ReferenceModel:
         """Copy the model; runs of the copy take some values from `amendment`."""
@@ -239,15 +254,15 @@ class ReferenceModel:
         """
         piece = self.pieces[at]
         if at not in self._parts:
-            if len(piece.nodes) == 1 or not self.can_be_amended:
-                self._parts[at] = (piece,)
-            else:
-                try:
-                    return self._run(piece, feeds, (_PREFERRED,))
-                except NotRunError:
-                    # Beside others, onnxruntime takes a Slice of what is fed, as of sizes, for empty.
-                    piece.close()
-                    self._parts[at] = tuple(self._piece([node]) for node in piece.nodes)
+            try:
+                return self._run(piece, feeds, (_PREFERRED,))
+            except NotRunError:
+                piece.close()
+                # Beside others, onnxruntime takes a Slice of what is fed, as of sizes, for empty. Some
+                # operators it takes with constants alone.
+                groups = [[node] for node in piece.nodes] if self.can_be_amended else [piece.nodes]
+                inside = replace(self._settings, fed_bytes=None)
+                self._parts[at] = tuple(self._piece(group, inside) for group in groups)
         held, results = dict(feeds), dict[str, NDArray[Any]]()
         for part in self._parts[at]:
             try:
@@ -331,9 +346,9 @@ class ReferenceModel:
             ended = any(name in amended for name in node.output_names)
         return tuple(map(self._piece, pieces))
 
-    def _piece(self, nodes: Sequence[OnnxNode]) -> Piece:
+    def _piece(self, nodes: Sequence[OnnxNode], settings: PieceSettings | None = None) -> Piece:
         writes = dict.fromkeys(name for node in nodes for name in node.writes)
-        return Piece(nodes, self._weights, tuple(writes), self._settings)
+        return Piece(nodes, self._weights, tuple(writes), settings or self._settings)
 
 
 def open_reference(path: Path) -> ReferenceModel:
