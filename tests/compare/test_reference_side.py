@@ -1,6 +1,7 @@
 """The original in pieces: the same values as in one run, few held, and what it needs of inputs."""
 
 import sys
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,29 @@ def test_pieces_with_few_bytes_run_as_one(tmp_path: Path) -> None:
         np.testing.assert_array_equal(run.value("y"), run_with_onnxruntime(model, feeds)["y"])
         assert {at: stop for at, (stop, _) in reference.joins.items()} == {0: 1, 1: 4}
         assert run.total == (LENGTH + 2) * 4000
+
+
+class _Moved:
+    """One value plus 1."""
+
+    reads: Mapping[str, Collection[str]] = {"v40": ("v39",)}
+
+    def amended(self, name: str, value: Any, feeds: Mapping[str, Any]) -> Any:
+        assert (name, [*feeds]) == ("v40", ["v39"])
+        return value + np.float32(1)
+
+
+def test_amended_values_are_read_by_pieces_of_their_own(tmp_path: Path) -> None:
+    path, _, feeds = chain(tmp_path)
+    reference = open_reference(path).with_amendment(_Moved())
+    run = _run_whole(reference, feeds)
+    value = feeds["x"]
+    for at in range(LENGTH):
+        value = np.sin(value) + np.float32(at == 40)
+    found = run.value("y")
+    assert found is not None
+    np.testing.assert_allclose(found, np.sin(feeds["x"]) + value, rtol=1e-5)
+    assert {at: stop for at, (stop, _) in reference.joins.items()} == {0: 1, 1: 2, 2: 4}
 
 
 def test_pieces_run_alone_where_an_engine_does_not_take_them_as_one(
