@@ -45,11 +45,13 @@ class ReferenceRun:
         self._awaited.update(names)
 
     def value(self, name: str) -> NDArray[Any] | None:
+        const = self._model.made_constant(name)
+        if const is not None:
+            return const
         there = name in self._held or self._model.graph.producer(name) is not None
         while there and name not in self._held and self._next < len(self._model.pieces):
             self._run_next_pieces()
-        found = self._held.get(name)
-        return self._model.made_constant(name) if found is None else found
+        return self._held.get(name)
 
     def output(self, name: str) -> NDArray[Any] | None:
         """The value of an output of the model, which may be one of its constants."""
