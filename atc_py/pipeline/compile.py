@@ -232,6 +232,7 @@ class TrialCompiler:
         controls = controls_of(found.file, found.view, options)
         lowered = lowered_file(found, controls, shared, clock)
         compiled = _compile_lowered(lowered, found.file.path, options, shared, clock)
+        output.unlink(missing_ok=True)  # ext4 waits for the disk where a file replaces another
         compiled.write(output, durable=False)
         compiled.graph.dissolve()
 
