@@ -214,7 +214,8 @@ class ReferenceModel:
         for node in self.graph.nodes:
             for attribute in node.proto.attribute if node.op_type == "Constant" else ():
                 if attribute.name == "value" and dtype_of_element(attribute.t.data_type):
-                    yield node.output_names[0], self.file.tensors.const(attribute.t, place)
+                    const = self.file.tensors.const(attribute.t, place)
+                    yield from ((name, const) for name in node.writes[:1])
 
     def as_declared(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """`feeds` in the dtypes that the file declares, and the bound inputs.
