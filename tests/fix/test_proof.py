@@ -457,6 +457,17 @@ def test_results_that_are_floats_are_defined_everywhere(op: str) -> None:
     assert defined_elements([made], {}, x.astype(np.int64)) is None
 
 
+@pytest.mark.parametrize("op", ["Hardmax", "ArgMax", "Max"])
+def test_nothing_is_defined_where_nan_is_put_in_order(op: str) -> None:
+    (made,) = piece([node(op, ["x"], ["y"])]).nodes
+    x = np.array([4.0, np.nan], np.float32)
+    for result in (x, np.array([1], np.int64)):
+        defined = defined_elements([made], {"x": x}, result)
+        assert defined is not None
+        assert defined.tolist() == [False] * result.size
+    assert defined_elements([made], {"x": np.array([4, np.inf], np.float16)}, x) is None
+
+
 @pytest.mark.parametrize(("op", "bounds"), [("Mish", None), ("Gather", (-4, 3))])
 def test_indices_alone_have_bounds(op: str, bounds: tuple[int, int] | None) -> None:
     step: Any = SimpleNamespace(

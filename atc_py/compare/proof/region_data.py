@@ -44,7 +44,7 @@ def moved(values: NDArray[Any], seed: int, least: float = 0.0) -> NDArray[Any]:
 _POOLS = frozenset({"GlobalMaxPool", "MaxPool", "MaxRoiPool"})
 """Operators that get no infinities: kernels of onnxruntime begin at the lowest number or below it."""
 
-_ORDERING = frozenset(
+ORDERING = frozenset(
     {
         "ArgMax",
         "ArgMin",
@@ -69,7 +69,7 @@ def odd_values(operators: Collection[str]) -> Mapping[str, Sequence[float]]:
     if not _POOLS.isdisjoint(operators):
         return {}
     infinities = {"infinities": (float("inf"), float("-inf"))}
-    if not _ORDERING.isdisjoint(operators):
+    if not ORDERING.isdisjoint(operators):
         return infinities
     return {**infinities, "NaN": (float("nan"),)}
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.compare.proof.region_data import is_float
+from atc_py.compare.proof.region_data import ORDERING, is_float
 from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.tensor.sameness import same_elements
 
@@ -94,13 +94,15 @@ def defined_elements(
     """True for the elements of a result that ONNX defines; None for all.
 
     A Cast of floats to integers is undefined beyond the range of these, and so is a reduction of
-    integers whose terms add up beyond it: onnxruntime saturates, other engines wrap around. Random
-    numbers are the engine's own.
+    integers whose terms add up beyond it: onnxruntime saturates, other engines wrap around. Where
+    elements are put in order, none is defined if there is NaN among them. Random numbers are the
+    engine's own.
     """
     if len(nodes) != 1:
         return None
     (node,) = nodes
-    if node.op_type.startswith("Random"):
+    unordered = node.op_type in ORDERING and any(map(_has_nan, feeds.values()))
+    if unordered or node.op_type.startswith("Random"):
         return np.zeros(result.shape, np.bool_)
     x = feeds.get(node.input_names[0]) if node.input_names else None
     if x is None or result.dtype.kind not in "iu":
@@ -112,6 +114,10 @@ def defined_elements(
     limits = np.iinfo(result.dtype)
     whole = np.trunc(x.astype(np.float64))
     return np.asarray((whole >= limits.min) & (whole <= limits.max))
+
+
+def _has_nan(x: NDArray[Any]) -> bool:
+    return is_float(x.dtype) and bool(np.isnan(x).any())
 
 
 def _sums_in_range(
