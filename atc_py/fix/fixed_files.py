@@ -14,6 +14,7 @@ from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.rewriting.qdq.raising import means_the_same
 from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form, to_qdq
+from atc_py.onnx_graph.rewriting.qdq.wider_numbers import takes_operands
 from atc_py.options.fix_rules import FixRules
 from atc_py.spec import Library
 from atc_py.system.structs import replace
@@ -25,8 +26,8 @@ def with_original_layers(fixed: Fixed) -> OnnxGraph | None:
 
     The import of a quantized model, which lets rules see it as the compiler does, keeps the names
     of values. A node of the import gives way to the node of the file that makes the value of one
-    name. None where there is no such node, or where the file's would mean another thing: at
-    another opset, or where it chooses a graph.
+    name. None where there is no such node, or where the file's would mean another thing or have no
+    such dtype: at another opset, or where it chooses a graph.
     """
     graph, file = fixed.graph, fixed.file
     imported = {name for node in fixed.imported for name in node.writes}
@@ -38,7 +39,9 @@ def with_original_layers(fixed: Fixed) -> OnnxGraph | None:
     nodes = _nodes_for(graph.outputs, partial(_maker, graph, own, imported))
     taken = set(file.nodes).difference(graph.nodes).intersection(nodes)
     opset = graph.opsets.get("", 0)
-    if not taken or not all(means_the_same(node, opset) for node in taken):
+    if not taken or not all(
+        means_the_same(node, opset) and takes_operands(node, graph) for node in taken
+    ):
         return None
     domains = {
         domain: file.opsets[domain] for domain in {n.domain for n in taken} if domain in file.opsets

@@ -126,3 +126,28 @@ def test_quantized_file_is_opened_by_onnxruntime(
     atc_py.quantize(path, written, format="qdq", data=samples)
     wanted, found = (Session(each).run(samples[0])["y"] for each in (path, written))
     assert np.abs(found - wanted).max() < 0.1 * np.abs(wanted).max()
+
+
+def test_layers_of_the_file_stand_where_their_dtypes_are_defined_at_the_opset(
+    tmp_path: Path,
+) -> None:
+    """QuantizeLinear takes float16 as of opset 19; the list has Swish at no opset."""
+    model = onnx.parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 24]>
+        g (float16[2,3] x) => (float[2,3] y) <float scale = {0.125}, int8 zero = {3}> {
+            codes = QuantizeLinear(x, scale, zero)
+            real = DequantizeLinear(codes, scale, zero)
+            y = Swish(real)
+        }""")
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    done = atc_py.fix_model(path, operator_list="cann-9.0")
+    assert done.output is not None
+    fixed = onnx.load(done.output)
+    onnx.checker.check_model(fixed, full_check=True)
+    assert fixed.opset_import[0].version < 19
+    x = np.array([[-3, -0.5, 0], [0.25, 1, 12]], np.float16)
+    (found,) = Session(done.output).run({"x": x}).values()
+    steps = np.clip(np.rint(x.astype(np.float32) / 0.125) + 3, -128, 127) - 3
+    real = steps * np.float32(0.125)
+    np.testing.assert_allclose(found, real / (1 + np.exp(-real)), rtol=1e-5)

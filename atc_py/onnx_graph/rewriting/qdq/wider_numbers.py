@@ -96,6 +96,16 @@ def _widen(graph: OnnxGraph, writer: Writer, node: OnnxNode, element: int) -> No
         writer.op(node, "Cast", [new], name, to=element)
 
 
+def takes_operands(node: OnnxNode, graph: OnnxGraph) -> bool:
+    """True if ONNX defines a node for what it reads, as far as dtypes are known, at the graph's opset."""
+    elements = {name: element_of(graph, name) for name in node.reads}
+    return all(
+        takes_element(node, graph, [name], _name(element))
+        for name, element in elements.items()
+        if element
+    )
+
+
 def element_of(graph: OnnxGraph, name: str) -> int:
     """ONNX's number of a value's element type; 0 where it is not known."""
     known = known_type(graph, name)
