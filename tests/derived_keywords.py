@@ -1,16 +1,15 @@
 """`options/keywords.py`, derived from the structs of options; `make docs` writes it."""
 
 import textwrap
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import get_origin
 
 import msgspec
 
 from atc_py.options.command_options import NOT_COMPARED, FixOptions, PlanOptions, SearchOptions
 from atc_py.options.compile_options import CheckOptions, CompileOptions
 from atc_py.options.fix_rules import FixRules
-from atc_py.options.option import Option, OptionField, keywords_of, options_in
+from atc_py.options.option import Option, OptionField, keyword_type, keywords_of, options_in
 from atc_py.quantizing.options import QuantizeOptions
 
 KEYWORDS = Path(__file__).resolve().parents[1] / "atc_py" / "options" / "keywords.py"
@@ -92,17 +91,4 @@ def _lines(name: str, bases: str, words: str, pairs: Pairs) -> Iterator[str]:
     yield '    """'
     yield ""
     for field, option in pairs:
-        yield f"    {option.keyword}: {_type(field, option)}"
-
-
-def _type(field: OptionField, option: Option) -> str:
-    """Return the type of a keyword, as source."""
-    if option.takes:
-        return option.takes
-    kind = get_origin(field.type) or field.type
-    if kind is Path:
-        return "str | os.PathLike[str] | None"
-    if kind in {frozenset, tuple}:
-        return "Iterable[str]"
-    name = str(field.type).removeprefix("collections.abc.") if kind is Mapping else kind.__name__
-    return f"{name} | None" if field.default is None else name
+        yield f"    {option.keyword}: {keyword_type(field, option)}"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hint
 
 import msgspec
 
-from atc_py.diag import nearest
+from atc_py.diag import BAD_OPTION, nearest
 from atc_py.system.structs import replace
 from atc_py.text import Text
 
@@ -147,20 +147,78 @@ def parse_options(function: str, kind: type[_K], keywords: Mapping[str, Any], **
 
     Raises:
         TypeError: a mapping of rules has an unknown key.
-        AtcError: a value has no meaning.
+        AtcError: a value has no meaning, or is of a type that its keyword does not take.
     """
-    given, values = {**keywords, **named}, {}
+    given = {**keywords, **named}
     for field in fields_of(kind):
-        if field.joint is not None:
-            values[field.name] = field.joint.parse(given)
-        elif not field.options:
-            if field.parts is not None:
-                values[field.name] = parse_options(function, field.parts, given)
-        else:
-            ((name, option),) = field.options.items()
-            if name in given or option.variable:
-                values[field.name] = _value(function, field, option, given.get(name))
+        # An option with a parser refuses values by itself.
+        options = {name: option for name, option in field.options.items() if option.parse is None}
+        _refuse_types(function, field, options, given)
+    values: dict[str, Any] = {}
+    for field in fields_of(kind):
+        values |= _parsed(function, field, given)
     return kind(**values)
+
+
+def _parsed(function: str, field: OptionField, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of a field by its name; none where no option is given."""
+    try:
+        return _made(function, field, given)
+    except (AttributeError, TypeError):  # of a value that is of another type, for one
+        _refuse_types(function, field, field.options, given)
+        raise
+
+
+def _made(function: str, field: OptionField, given: Mapping[str, Any]) -> dict[str, Any]:
+    if field.joint is not None:
+        return {field.name: field.joint.parse(given)}
+    if not field.options:
+        parts = field.parts
+        return {} if parts is None else {field.name: parse_options(function, parts, given)}
+    ((name, option),) = field.options.items()
+    if name not in given and not option.variable:
+        return {}
+    return {field.name: _value(function, field, option, given.get(name))}
+
+
+def keyword_type(field: OptionField, option: Option) -> str:
+    """The type of a keyword, as source."""
+    if option.takes:
+        return option.takes
+    kind = get_origin(field.type) or field.type
+    if kind is Path:
+        return "str | os.PathLike[str] | None"
+    if kind in {frozenset, tuple}:
+        return "Iterable[str]"
+    name = str(field.type).removeprefix("collections.abc.") if kind is Mapping else kind.__name__
+    return f"{name} | None" if field.default is None else name
+
+
+_SCALARS: Mapping[type, frozenset[str]] = {
+    bool: frozenset({"bool"}),
+    int: frozenset({"int", "float"}),
+    float: frozenset({"float"}),
+    str: frozenset({"str"}),
+}
+"""Names of types that take a scalar of Python's, the narrower type first."""
+
+
+def _refuse_types(
+    function: str, field: OptionField, options: Mapping[str, Option], given: Mapping[str, Any]
+) -> None:
+    """Refuse scalars where others or none are taken; what is no scalar is refused only for these."""
+    for name, option in options.items():
+        value = given.get(name)
+        if value is None:
+            continue
+        takes = keyword_type(field, option)
+        names = {part.split("[")[0].strip() for part in takes.split("|")} - {"None"}
+        fitting = next((own for kind, own in _SCALARS.items() if isinstance(value, kind)), None)
+        unfit = names <= {"bool", "str"} if fitting is None else names.isdisjoint(fitting)
+        if unfit:
+            keyword, found = f"{function}({name}=...)", type(value).__name__
+            text = Text("{keyword} takes {takes}, found {found}")
+            raise BAD_OPTION.error(text.with_values(keyword=keyword, takes=takes, found=found))
 
 
 def _value(function: str, field: OptionField, option: Option, given: Any) -> Any:

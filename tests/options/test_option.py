@@ -8,6 +8,7 @@ import pytest
 
 from atc_py.adapters.atc.options import FIELDS, OPTIONS
 from atc_py.cli.convert import convert
+from atc_py.diag import BAD_OPTION, AtcError
 from atc_py.options.command_options import COMPARED, NOT_COMPARED, FixOptions, SearchOptions
 from atc_py.options.compile_options import CompileOptions, PrecisionMode, QuantBias
 from atc_py.options.keywords import CompareKeywords, ConvertKeywords
@@ -76,3 +77,28 @@ def test_atc_has_the_spelling_and_the_values_of_the_field() -> None:
     mode = OPTIONS["precision_mode"]
     assert mode.values == tuple(each.value for each in PrecisionMode)
     assert (OPTIONS["insert_op_conf"].keyword, OPTIONS["soc_version"].keyword) == ("aipp", "soc")
+
+
+@pytest.mark.parametrize(
+    ("keyword", "value", "words"),
+    [
+        ("fix", True, "convert(fix=...) takes RuleKeywords | None, found bool"),
+        ("allow_hf32", "yes", "convert(allow_hf32=...) takes bool | None, found str"),
+        ("verify", 1, "convert(verify=...) takes bool, found int"),
+        ("verify", [True], "convert(verify=...) takes bool, found list"),
+        ("soc", 310, "convert(soc=...) takes str, found int"),
+        ("kernels", 1.5, "convert(kernels=...) takes str | os.PathLike[str] | None, found float"),
+        ("disable_pass", "a", "convert(disable_pass=...) takes Iterable[str], found str"),
+        ("batch_sizes", 4, "convert(batch_sizes=...) takes str | Iterable[int], found int"),
+        (
+            "input_shape",
+            224,
+            "convert(input_shape=...) takes str | Mapping[str, Sequence[int]], found int",
+        ),
+    ],
+)
+def test_values_of_other_types_are_refused(keyword: str, value: object, words: str) -> None:
+    with pytest.raises(AtcError) as caught:
+        parsed(**{keyword: value})
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.message) == (BAD_OPTION, words)
