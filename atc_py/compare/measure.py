@@ -1,9 +1,10 @@
 """How far one array is from another, added up part by part and sample by sample.
 
 Parts of float32 are computed in it, divided by a power of two where it could not hold the squares
-of small numbers; all others in float64. Sums over parts are kept in float64. Where errors are small, f.w and |f|^2 follow from |w|^2, e.w and
-|e|^2 (w being the original's values, f those found, e the errors): the cosine then depends on the
-small numbers, which are known well, and not on how large ones were rounded.
+of small numbers; all others in float64. Sums over parts are kept in float64. Where errors are small,
+f.w and |f|^2 follow from |w|^2, e.w and |e|^2 (w being the original's values, f those found, e the
+errors): the cosine then depends on the small numbers, which are known well, and not on how large ones
+were rounded.
 
 With a floor the errors are also taken less the floor, element by element and down to 0 at most: what
 is left is what cosine, distance and SNR are judged by.
