@@ -339,6 +339,52 @@ def test_recording_without_room_is_a_coded_error(tmp_path: Path) -> None:
     assert caught.value.diagnostics[0].code.id == "ATC2007"
 
 
+@pytest.mark.parametrize(
+    ("refuses", "tries"), [(False, [(2, True)]), (True, [(2, True), (1, False), (1, False)])]
+)
+def test_large_constants_are_fed_and_held_where_an_engine_wants_that(
+    refuses: bool, tries: list[tuple[int, bool]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feeds = {"x": np.linspace(-1, 1, 400, dtype=np.float32).reshape(2, 200)}
+    weights = {"w": np.linspace(-1, 1, 40_000, dtype=np.float32).reshape(200, 200)}
+    nodes = [node("MatMul", "x w", "h"), node("Neg", "h", "y")]
+    model = built(nodes, feeds, weights)
+    onnx.save(model, tmp_path / "m.onnx")
+    run, seen = Piece.run, []
+
+    def watched(piece: Piece, fed: Any, engine: str) -> Any:
+        seen.append((len(piece.nodes), piece.settings.fed_bytes is not None))
+        if refuses and seen[-1][1]:
+            raise NotRunError("wants a constant")
+        return run(piece, fed, engine)
+
+    monkeypatch.setattr(Piece, "run", watched)
+    reference = open_reference(tmp_path / "m.onnx")
+    reference.feed_constants()
+    tried = ReferenceRun(reference, feeds)
+    tried.expect({"y": 1})
+    found = tried.value("y")
+    assert found is not None
+    expected = run_with_onnxruntime(model, feeds)["y"]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+    assert (seen, reference.engines) == (tries, ("onnxruntime",))
+
+
+@pytest.mark.parametrize(("samples", "calls"), [(16, 1), (17, 0)])
+def test_constants_are_fed_to_the_original_of_few_samples(
+    samples: int, calls: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _, _ = chain(tmp_path)
+    called: list[ReferenceModel] = []
+
+    def counted(model: ReferenceModel) -> None:
+        called.append(model)
+
+    monkeypatch.setattr(ReferenceModel, "feed_constants", counted)
+    atc_py.compare_model(path, samples=samples)
+    assert len(called) == calls
+
+
 @pytest.mark.parametrize("external", [False, True])
 def test_weights_beyond_the_limit_are_cut_into_more_pieces(
     tmp_path: Path, *, external: bool
