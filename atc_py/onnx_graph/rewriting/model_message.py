@@ -168,6 +168,9 @@ def node_part(proto: NodeProto, tensors: TensorReader, place: Place) -> Part:
 
 
 def whole_node(proto: NodeProto, tensors: TensorReader, place: Place) -> NodeProto:
+    """The node with all data inside: `proto` itself, not to be changed, or a copy."""
+    if all(tensors.elsewhere(tensor, place) is None for tensor in _tensors_of(proto)):
+        return proto
     whole = deepcopy(proto)
     for tensor in _tensors_of(whole):
         _make_whole(tensor, tensors, place)

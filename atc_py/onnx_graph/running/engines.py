@@ -63,15 +63,12 @@ def _sizes(model: onnx.ModelProto) -> dict[str, int]:
             graph.input.append(
                 onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
             )
-    graph.output.extend(
-        onnx.ValueInfoProto(name=name) for node in graph.node for name in node.output if name
-    )
     try:
         follow = not has_long_vectors(bare, {})
         inferred = onnx.shape_inference.infer_shapes(bare, data_prop=follow).graph
     except Exception:  # noqa: BLE001  (onnx raises anything; an engine then says what is wrong)
         inferred = graph
-    return {value.name: _nbytes(value) for value in (*inferred.input, *inferred.output)}
+    return {value.name: _nbytes(value) for value in (*inferred.input, *inferred.value_info)}
 
 
 def _nbytes(value: onnx.ValueInfoProto) -> int:
@@ -85,6 +82,7 @@ def _nbytes(value: onnx.ValueInfoProto) -> int:
 
 _UNIFORM = frozenset({"RandomUniform", "RandomUniformLike"})
 _NORMAL = frozenset({"RandomNormal", "RandomNormalLike"})
+_DRAWING = _UNIFORM | _NORMAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +169,24 @@ def _opset_of(model: onnx.ModelProto) -> int:
 
 def _refuse_crash(node: onnx.NodeProto, opset: int) -> None:
     """Refuse a node with which onnxruntime ends the whole process."""
+    if node.op_type in _DRAWING:
+        _refuse_bounds(node)
+    if node.domain or "" not in node.input:
+        return
+    schema = history().at(node.op_type, opset)
+    for position, name in enumerate(node.input):
+        formal = None if name or schema is None else schema.input_at(position)
+        if formal is not None and not formal.optional:
+            raise ValueError(
+                Text(
+                    "{op_type} lacks the input at {position}, which is not optional",
+                    op_type=node.op_type,
+                    position=position,
+                )
+            )
+
+
+def _refuse_bounds(node: onnx.NodeProto) -> None:
     numbers = {attribute.name: attribute.f for attribute in node.attribute}
     low, high, scale = numbers.get("low", 0.0), numbers.get("high", 1.0), numbers.get("scale", 1.0)
     if node.op_type in _UNIFORM and not low <= high:
@@ -190,18 +206,6 @@ def _refuse_crash(node: onnx.NodeProto, opset: int) -> None:
                 scale=f"{scale:g}",
             )
         )
-    absent = [position for position, name in enumerate(node.input) if not name]
-    schema = history().at(node.op_type, opset) if absent and not node.domain else None
-    for position in absent:
-        formal = None if schema is None else schema.input_at(position)
-        if formal is not None and not formal.optional:
-            raise ValueError(
-                Text(
-                    "{op_type} lacks the input at {position}, which is not optional",
-                    op_type=node.op_type,
-                    position=position,
-                )
-            )
 
 
 def _is_finite(array: NDArray[Any]) -> bool:

@@ -155,10 +155,14 @@ class Piece:
 
     @property
     def whole_nodes(self) -> Sequence[onnx.NodeProto]:
+        """The nodes with all data inside, not to be changed."""
         whole = [whole_node(node.proto, self.settings.tensors, node.place) for node in self.nodes]
-        for proto in whole if not self.settings.named else ():
+        if self.settings.named:
+            return whole
+        unnamed: Sequence[onnx.NodeProto] = onnx.GraphProto(node=whole).node
+        for proto in unnamed:
             proto.name = ""
-        return whole
+        return unnamed
 
 
 def changed_floats(

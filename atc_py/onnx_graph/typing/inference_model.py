@@ -22,7 +22,6 @@ from onnx.onnx_pb import (
 from atc_py.diag import BAD_NODE
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
-from atc_py.onnx_graph.reading.contents import type_of_proto
 from atc_py.onnx_graph.reading.tensors import element_of_dtype
 from atc_py.onnx_graph.typing.type_rules import Shown
 from atc_py.tensor.shapes import element_count
@@ -272,9 +271,16 @@ def has_long_vectors(model: ModelProto, known: Mapping[str, ValueType]) -> bool:
     if not read:
         return False
     asked = read.difference(constant.name for constant in model.graph.initializer)
-    types = known if asked <= known.keys() else _inferred_plainly(model)
-    vectors = (types[name].dims or () for name in read if name in types)
-    return any(len(dims) == 1 and (dims[0] or 0) > LONG for dims in vectors)
+    if asked <= known.keys():
+        vectors = (known[name].dims or () for name in read if name in known)
+        return any(len(dims) == 1 and (dims[0] or 0) > LONG for dims in vectors)
+    graph = infer_shapes(model.SerializeToString(), data_prop=False).graph
+    shapes = (
+        value.type.tensor_type.shape.dim
+        for value in (*graph.input, *graph.value_info)
+        if value.name in read
+    )
+    return any(len(dims) == 1 and dims[0].dim_value > LONG for dims in shapes)
 
 
 def infer_shapes(model: bytes, *, data_prop: bool) -> ModelProto:
@@ -285,10 +291,3 @@ def infer_shapes(model: bytes, *, data_prop: bool) -> ModelProto:
         )
     )
     return inferred
-
-
-def _inferred_plainly(model: ModelProto) -> dict[str, ValueType]:
-    """The types of all values as far as they are known without data propagation."""
-    graph = infer_shapes(model.SerializeToString(), data_prop=False).graph
-    types = {value.name: type_of_proto(value.type) for value in (*graph.input, *graph.value_info)}
-    return {name: known for name, known in types.items() if known is not None}
