@@ -178,7 +178,7 @@ def changed_floats(
 
 
 def constant_bytes(const: ConstData) -> int:
-    return int(np.prod(const.shape, dtype=np.float64)) * const.dtype.itemsize
+    return prod(const.shape) * const.dtype.itemsize
 
 
 def one_line(error: Exception) -> str:
