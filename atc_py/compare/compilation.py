@@ -83,7 +83,7 @@ class Compilation:
         if self._kept.compiler is None:
             from atc_py.pipeline.compile import TrialCompiler
 
-            self._kept.compiler = TrialCompiler(self.model, self.options)
+            self._kept.compiler = TrialCompiler(self.model, self.options, self._sound_file)
         self._kept.compiler.write(output, replace(self.options, precision=precision))
 
     @property

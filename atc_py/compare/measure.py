@@ -60,14 +60,12 @@ class _Scratch(threading.local):
         return both[0, : like.size], both[1, : like.size]
 
     def scaled(
-        self, pair: tuple[NDArray[np.float32], NDArray[np.float32]], by: float
+        self, found: NDArray[np.float32], wanted: NDArray[np.float32], by: float
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Two arrays times `by`."""
-        rows = (self._scaled[at, : array.size] for at, array in enumerate(pair))
-        first, second = (
-            np.multiply(a, np.float32(by), out=o) for a, o in zip(pair, rows, strict=True)
-        )
-        return first, second
+        """Two arrays of one length times `by`."""
+        first, second = self._scaled[:, : found.size]
+        factor = np.float32(by)
+        return np.multiply(found, factor, out=first), np.multiply(wanted, factor, out=second)
 
 
 class Measure:
@@ -164,7 +162,7 @@ class Measure:
         unit, ours, theirs = 1.0, found, wanted
         if 0 < largest <= _SQUARED:
             unit = 2.0 ** math.frexp(largest)[1]
-            ours, theirs = self._scratch.scaled((found, wanted), 1 / unit)
+            ours, theirs = self._scratch.scaled(found, wanted, 1 / unit)
         error = np.subtract(ours, theirs, out=self._scratch.pair(wanted)[0])
         error2 = float(error @ error)
         if not error2 < _SINGLE[1] ** 2 or (not largest and error.any()):
@@ -173,7 +171,7 @@ class Measure:
         self._lowest, self._highest = min(self._lowest, low), max(self._highest, high)
         if largest > self._limit:
             self._add_overflow(found, wanted)
-        self._add_errors(ours, theirs, error, unit)
+        self._add_errors(ours, theirs, error, error2, unit)
         return True
 
     def _add(self, found: NDArray[np.float64], wanted: NDArray[np.float64]) -> None:
@@ -213,10 +211,15 @@ class Measure:
     def _add_finite(self, found: NDArray[np.float64], wanted: NDArray[np.float64]) -> None:
         if found.size:
             error = np.subtract(found, wanted, out=self._scratch.pair(wanted)[0])
-            self._add_errors(found, wanted, error)
+            self._add_errors(found, wanted, error, float(error @ error))
 
-    def _add_errors(self, found: _Reals, wanted: _Reals, error: _Reals, unit: float = 1.0) -> None:
-        """Add finite values and their errors, divided by `unit`; the errors are overwritten."""
+    def _add_errors(
+        self, found: _Reals, wanted: _Reals, error: _Reals, error2: float, unit: float = 1.0
+    ) -> None:
+        """Add finite values and their errors, divided by `unit`; the errors are overwritten.
+
+        `error2` is the sum of the errors' squares.
+        """
         if self._zero:
             found, wanted = found - self._zero, wanted - self._zero
         self._finite += found.size
@@ -238,7 +241,7 @@ class Measure:
             beyond = np.subtract(error, np.clip(error, -floor, floor, out=size), out=size)
             self._beyond2 += float(beyond @ beyond) * square
             self._beyond_dot += float(beyond @ wanted) * square
-        error2 = float(error @ error) * square
+        error2 *= square
         self._error2 += error2
         if error2 < _SMALL * wanted2:
             cross = float(error @ wanted) * square

@@ -73,6 +73,7 @@ class ReferenceModel:
         bound: inputs that are not fed but filled with one value, by name.
         nodes: its nodes, in the file's order; functions that the model defines are inlined.
         constants: initializers by name, large ones without their data.
+        weight_bytes: most bytes of weights of a piece, and of pieces that run as one.
         pieces: the nodes that run, producers first.
         joins: by the position of the first of the pieces that run as one, the position after them,
             and what they are together; None for one alone. Runs find it out.
@@ -97,7 +98,7 @@ class ReferenceModel:
         self.scaled: frozenset[str] = frozenset()
         self.bound: Mapping[str, float] = {}
         self.amendment = amendment
-        self._limits = weight_bytes, fed_bytes
+        self.weight_bytes = weight_bytes
         self.graph: OnnxGraph = file.graph({})
         self._can_be_cut = not any(node.op_type in _NEVER_CUT for node in self.graph.nodes)
         self.nodes: Sequence[OnnxNode] = sorted(file.nodes, key=lambda node: node.index)
@@ -120,7 +121,7 @@ class ReferenceModel:
         self._engines: dict[Piece, str] = {}
         self._parts: dict[int, tuple[Piece, ...]] = {}
         self.joins: dict[int, tuple[int, Piece | None]] = {}
-        self.pieces = self._pieces_of(weight_bytes)
+        self.pieces = self._pieces_of()
 
     def feed_constants(self) -> None:
         """Feed large constants, as is best for few runs; call it before the first.
@@ -128,14 +129,14 @@ class ReferenceModel:
         An engine that holds them copies and packs them when it starts, which takes as long as some
         ten runs. Sums of packed constants are added up in another order.
         """
-        self._limits = self._limits[0], _FED_BYTES
         self._settings = replace(self._settings, fed_bytes=_FED_BYTES)
         for piece in self.pieces:
             piece.settings = self._settings
 
     def with_amendment(self, amendment: Amendment) -> ReferenceModel:
         """Copy the model; runs of the copy take some values from `amendment`."""
-        result = ReferenceModel(self.file, *self._limits, amendment)
+        fed_bytes = self._settings.fed_bytes
+        result = ReferenceModel(self.file, self.weight_bytes, fed_bytes, amendment)
         result.form, result.nodes, result.bound = self.form, self.nodes, self.bound
         return result
 
@@ -321,7 +322,7 @@ class ReferenceModel:
             return results
         raise NotRunError(SEMICOLON.join(reasons))
 
-    def _pieces_of(self, weight_bytes: int) -> tuple[Piece, ...]:
+    def _pieces_of(self) -> tuple[Piece, ...]:
         """All nodes, in pieces; one piece where values cannot pass between pieces.
 
         A piece ends with the node of an amended value, so that its readers come in a later one.
@@ -332,14 +333,14 @@ class ReferenceModel:
         pieces: list[list[OnnxNode]] = []
         held, ended = 0, True
         for node in self.graph.nodes:
-            if all(name in self._weights for name in node.writes):
+            if all(name in self._weights for name in node.writes):  # a Constant
                 continue
             size = sum(
                 constant_bytes(self._weights[name])
                 for name in node.input_names
                 if name in self._weights
             )
-            if ended or len(pieces[-1]) == _NODES or held + size > weight_bytes:
+            if ended or len(pieces[-1]) == _NODES or held + size > self.weight_bytes:
                 pieces.append([])
                 held = 0
             pieces[-1].append(node)

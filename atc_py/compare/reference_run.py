@@ -14,7 +14,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from atc_py.compare.reference import WEIGHT_BYTES, ReferenceModel
+from atc_py.compare.reference import ReferenceModel
 from atc_py.onnx_graph.running.piece import Piece
 
 _JOINED_BYTES = 32 << 20
@@ -87,7 +87,8 @@ class ReferenceRun:
             made = model.run_joined(piece, {name: self._held[name] for name in piece.reads})
             if made is not None:
                 return made
-            self._next, _ = model.joins[first] = first + 1, None
+            self._next = first + 1
+            model.joins[first] = self._next, None
         return model.run_piece(
             first, {name: self._held[name] for name in model.pieces[first].reads}
         )
@@ -101,7 +102,7 @@ class ReferenceRun:
             while stop < len(model.pieces) and stop - first < self._most_joined:
                 weights += model.pieces[stop].constant_bytes
                 ended = any(name in amended for name in model.pieces[stop - 1].writes)
-                if ended or weights > WEIGHT_BYTES:
+                if ended or weights > model.weight_bytes:
                     break
                 stop += 1
             model.joins[first] = stop, model.joined(first, stop) if stop > first + 1 else None

@@ -61,6 +61,7 @@ class Estimate(msgspec.Struct, frozen=True):
         return self.limiter in {"cube", "vector", "aicpu"}
 
 
+@lru_cache(maxsize=8192)  # trials have most of their launches in common
 def times_of(launch: LaunchGroup, soc: Soc) -> tuple[float, float, float]:
     """`low`, `expected` and `high` of `estimate`, without all else that it takes time to say."""
     expected = expected_case(soc)

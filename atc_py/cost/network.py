@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 
 from atc_py.cost.estimate import Estimate, Fit, estimate, range_of, times_of
 from atc_py.cost.factors import PIPES, evidence_of, expected_case
@@ -231,18 +230,11 @@ def evidence_text(soc: Soc, fit: Fit | None = None) -> Text:
     return text.with_values(count=found.networks, soc=found.soc, near=f"{found.near:g}")
 
 
-_known_times = lru_cache(maxsize=8192)(times_of)
-
-
-def network_time(model: OmModel, *, trial: bool = False) -> TimeRange:
-    """Estimate the time of a run on the model's own SoC, and nothing else of it.
-
-    A `trial` is one of many that have most of their launches in common; each is estimated once.
-    """
+def network_time(model: OmModel) -> TimeRange:
+    """Estimate the time of a run on the model's own SoC, and nothing else of it."""
     soc, placed = find_soc(model.soc), launches_of(model)
     known = {id(launch.launch): launch.launch for launch in placed}
-    time = _known_times if trial else times_of
-    times = {key: time(launch, soc) for key, launch in known.items()}
+    times = {key: times_of(launch, soc) for key, launch in known.items()}
     return _time((times[id(launch.launch)] for launch in placed), soc, None)
 
 

@@ -220,10 +220,15 @@ class TrialCompiler:
     """
 
     @gc_paused()
-    def __init__(self, model: Path, options: CompileOptions) -> None:
+    def __init__(
+        self,
+        model: Path,
+        options: CompileOptions,
+        read: Callable[[Path], OnnxFile] = read_model,
+    ) -> None:
         self._clock = StageClock(None)
         self._shared = shared_inputs(options, to_run=True)
-        file = _read(model, read_model, options, self._clock, self._shared.soc)
+        file = _read(model, read, options, self._clock, self._shared.soc)
         self._found, _ = checked_file(file, options, self._shared, self._clock)
 
     @gc_paused()

@@ -88,7 +88,7 @@ def _microseconds(model: Path, shapes: Shapes, soc: str) -> float:
         om = folder / "timed.om"
         compile_model(model, om, CompileOptions(soc=soc, input_shapes=shapes), to_run=True)
         with open_model(om) as package:
-            return network_time(package.description, trial=True).expected * _MICRO
+            return network_time(package.description).expected * _MICRO
 
 
 FALLEN_BACK = Text("it stays in floats so that the outputs reach the target")

@@ -407,4 +407,5 @@ def test_weights_beyond_the_limit_are_cut_into_more_pieces(
     assert found is not None
     np.testing.assert_array_equal(found, expected)
     assert reference.engines == ("onnxruntime",)
+    assert {stop - at for at, (stop, _) in reference.joins.items()} == {1}
     assert not atc_py.compare_model(path, inputs=feeds).stopped

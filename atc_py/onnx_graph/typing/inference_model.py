@@ -272,15 +272,15 @@ def has_long_vectors(model: ModelProto, known: Mapping[str, ValueType]) -> bool:
         return False
     asked = read.difference(constant.name for constant in model.graph.initializer)
     if asked <= known.keys():
-        vectors = (known[name].dims or () for name in read if name in known)
-        return any(len(dims) == 1 and (dims[0] or 0) > LONG for dims in vectors)
-    graph = infer_shapes(model.SerializeToString(), data_prop=False).graph
-    shapes = (
-        value.type.tensor_type.shape.dim
-        for value in (*graph.input, *graph.value_info)
-        if value.name in read
-    )
-    return any(len(dims) == 1 and dims[0].dim_value > LONG for dims in shapes)
+        shapes = [known[name].dims or () for name in read if name in known]
+    else:
+        graph = infer_shapes(model.SerializeToString(), data_prop=False).graph
+        shapes = [
+            tuple(dim.dim_value for dim in value.type.tensor_type.shape.dim)
+            for value in (*graph.input, *graph.value_info)
+            if value.name in read
+        ]
+    return any(len(dims) == 1 and (dims[0] or 0) > LONG for dims in shapes)
 
 
 def infer_shapes(model: bytes, *, data_prop: bool) -> ModelProto:

@@ -214,7 +214,7 @@ class TrialRuns:
     def take(self, assignment: Assignment, trial: Trial) -> TriedAssignment:
         """Take a trial that was made elsewhere."""
         if assignment not in self.found:
-            seconds = network_time(trial.model, trial=True).expected
+            seconds = network_time(trial.model).expected
             self._keep(assignment, trial.model, seconds, trial.judged)
         return self.found[assignment]
 
@@ -281,7 +281,7 @@ class TrialRuns:
         self, assignment: Assignment, path: Path, faster_than: float | None
     ) -> TriedAssignment | None:
         with open_model(path) as package:
-            seconds = network_time(package.description, trial=True).expected
+            seconds = network_time(package.description).expected
             if faster_than is not None and seconds >= faster_than:
                 self._slower[assignment] = seconds
                 return None
